@@ -248,10 +248,7 @@ def reference_of(compared: Compared) -> tuple[Strategy | None, str]:
 def answer(compared: Compared, *, stated: bool = False) -> str:
     """The answer in a sentence or two: who gets how much, what it gains, whether that was measured, what is left.
 
-    Parameters
-    ----------
-    stated
-        Whether speeds were stated, which the sentence then says.
+    `stated`: whether speeds were stated, which the sentence then says.
     """
     best = compared.best
     if best is None or not best.partition:
@@ -601,14 +598,9 @@ TOGETHER = Known(
 def verdict(known: Known, error: float | None, *, by: str, lacking: str = "") -> str:
     """One sentence: usable, with care or not, for what, how well known, and what to do.
 
-    Parameters
-    ----------
-    error
-        Relative; None where nothing states one.
-    by
-        What the error is: `doubt`, or `on points left out`.
-    lacking
-        What holds it back whatever the error, as half a sentence.
+    `error`: relative; None where nothing states one.
+    `by`: what the error is: `doubt`, or `on points left out`.
+    `lacking`: what holds it back whatever the error, as half a sentence.
     """
     more = f"; {lacking}" if lacking else ""
     if error is None:

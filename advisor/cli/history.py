@@ -181,44 +181,39 @@ def coverage(level: Level = LEVEL, json_output: Json = False) -> None:
 
     apportion history coverage --level 0.9
     """
-    document = {
-        "format": 1,
-        "command": "history coverage",
-        **calibration.coverage(calibration.kept_comparisons(), level=level),
-    }
-    place = calibration.state_file()
+    found, place = calibration.coverage(calibration.kept_comparisons(), level=level), calibration.state_file()
     if json_output:
+        document = {"format": 1, "command": "history coverage", **documents.to_dict(found)}
         _print_json(document | {"kept_in": None if place is None else str(place)})
         return
-    if not document["comparisons"]:
+    if not found.comparisons:
         print("no prediction was compared with real runs on this machine yet; `apportion verify SCENARIO` does it")
         return
-    _tell_coverage(document)
-    print(f"{document['comparisons']} comparisons of this machine are kept in {place}")
+    _tell_coverage(found)
+    print(f"{found.comparisons} comparisons of this machine are kept in {place}")
 
 
-def _tell_coverage(document: dict[str, Any]) -> None:
+def _tell_coverage(found: "calibration.History") -> None:
     from advisor import wording
-    from simulator.calibration import Coverage
 
-    level = document["level"]
-    for group in document["groups"]:
-        model = group["model"] or "written in the scenario"
-        seen = wording.counted(group["sittings"], "sitting")
-        version = group["version"].partition(":")[2][:8]
-        print(f"{group['kind']} {group['subject']}, model {model} ({version}): {group['cases']} cases in {seen}")
-        for line in wording.held_lines(documents.from_dict(Coverage, group), level) or ["no interval was stated"]:
+    for group in found.groups:
+        model = group.model or "written in the scenario"
+        seen = wording.counted(group.seen.sittings, "sitting")
+        version = group.version.partition(":")[2][:8]
+        print(f"{group.kind} {group.subject}, model {model} ({version}): {group.seen.cases} cases in {seen}")
+        for line in wording.held_lines(group.seen, found.level) or ["no interval was stated"]:
             print(f"  {line}")
-        if group["busy"]:
-            print(f"  {group['busy']} of them while other programs ran there: counted, but nothing is learnt of these")
-        if group["held"]:
-            learnt = f"; {group['learnt']:.2f} is in it" if group["learnt"] > 1 else ""
-            print(f"  factor to widen by: {group['factor']:.2f}{learnt}")
-        if group["bias"]:
-            print(f"  bias: {group['bias']['text']}")
-    for kind in document["kinds"]:
-        for line in wording.held_lines(documents.from_dict(Coverage, kind), level):
-            print(f"all {kind['kind']} predictions: {line}")
+        if group.seen.busy:
+            busy = f"{group.seen.busy} of them while other programs ran there"
+            print(f"  {busy}: counted, but nothing is learnt of these")
+        if group.seen.held:
+            learnt = f"; {group.learnt:.2f} is in it" if group.learnt > 1 else ""
+            print(f"  factor to widen by: {group.factor:.2f}{learnt}")
+        if group.bias:
+            print(f"  bias: {group.bias.text}")
+    for kind in found.kinds:
+        for line in wording.held_lines(kind.seen, found.level):
+            print(f"all {kind.kind} predictions: {line}")
     print(wording.HELD_NOTE)
 
 

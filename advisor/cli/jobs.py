@@ -155,7 +155,7 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion jobs run KTH-SP2-1996-2.swf.gz --backfill easy --candidates shortest -o kth
     """
-    from advisor.report.jobs import RanJobs, jobs_document, jobs_page, needed_bytes, save_jobs
+    from advisor.report.jobs import SettingFacts, jobs_page, needed_bytes, ran_jobs, save_jobs
 
     check_endings({"timeline": (timeline, simulator.JOB_TIMELINES), "jobs": (jobs, simulator.JOB_FILES)})
     simulator.job_metrics.check_warm_up(warm_up)
@@ -167,19 +167,13 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     plan = {"source": estimates, "correction": correction, "quantile": quantile, "model": model}
     runs = _runs(stream, setting, policy, plan, sizes=sizes, draw=draw, engine=engine)
     late = None if fairness is None else setting.delayed(runs, count=fairness, seed=seed, draw=draw, engine=engine)
-    document = jobs_document(
-        runs,
-        log=log,
-        warm_up=warm_up,
-        delayed=late,
-        seed=None if late is None else seed,
-        ran_on={"platform": platform, "times": times, "draw": draw, "sizes": sizes, "model": model, "policy": own},
-    )
-
+    platform_text, model_text = (None if path is None else str(path) for path in (platform, model))
+    where = SettingFacts(platform_text, times, draw, sizes, model_text, own)
+    ran = ran_jobs(runs, log=log, warm_up=warm_up, setting=where, delayed=late, seed=None if late is None else seed)
     line = (_next_line(runs, estimates),)
-    page = jobs_page(documents.from_dict(RanJobs, document), line)
-    write = partial(save_jobs, runs, document, folder=output, jobs=jobs, timeline=timeline, run=line)
-    finish(document, page, as_json=as_json, write=write, said=report_in(output), form=table_form)
+    write = partial(save_jobs, runs, ran, folder=output, jobs=jobs, timeline=timeline, run=line)
+    page = jobs_page(ran, line)
+    finish(documents.to_dict(ran), page, as_json=as_json, write=write, said=report_in(output), form=table_form)
 
 
 TWO_WEEKS_S = 14 * 86_400.0

@@ -14,11 +14,12 @@ from advisor.cli.options import LEVEL, REPLICATIONS, Json, Level, PrintedForm, S
 from advisor.cli.outputs import check_room, finish, report_in
 from advisor.cli.progress import counting
 from advisor.cli.scenarios import INPUT
-from simulator import ScenarioError, blocks, documents, files, provenance, units
+from simulator import ScenarioError, blocks, documents, files, units
 
 if TYPE_CHECKING:
     from advisor.jobs.compare import Generator
     from advisor.jobs.setting import Setting, Sizes
+    from advisor.results import Provenance
 
 MaybeLog = Annotated[
     Path | None,
@@ -119,7 +120,8 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
     """
     from advisor.jobs.compare import alternatives
     from advisor.jobs.compare import compare as compared
-    from advisor.report.job_choices import Comparison, comparison_page, save_comparison
+    from advisor.report.job_answers import Comparison, JobsCompared
+    from advisor.report.job_choices import comparison_page, save_answer
 
     cut, on = (clean, first), (platform, times, change, replications)
     source, settings = _source(log, model, (count, load, seed), cut, _whole(procs, "--procs"), on)
@@ -142,12 +144,11 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
             seed=seed,
             progress=text,
         )
-    document = {"format": 1, "command": "jobs compare", **found.document()}
-    document["provenance"] = _provenance(log, seed, platform)
+    answered = JobsCompared(1, "jobs compare", Comparison.of(found), _provenance(log, seed, platform))
     first_of = {"policy": policies, "estimates": estimates} | ({"procs": procs} if procs else {})
-    page = comparison_page(documents.from_dict(Comparison, document), (_asking(first_of),))
-    write = None if output is None else lambda: save_comparison(found, page, document, output)
-    finish(document, page, as_json=as_json, write=write, said=report_in(output), form=table_form)
+    page = comparison_page(answered, (_asking(first_of),))
+    write = None if output is None else lambda: save_answer(answered, found, page, output)
+    finish(documents.to_dict(answered), page, as_json=as_json, write=write, said=report_in(output), form=table_form)
 
 
 def advise(  # noqa: PLR0913, PLR0917 - one per option
@@ -181,7 +182,8 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     from advisor.jobs.advise import advise as advised
     from advisor.jobs.advise import candidates
     from advisor.jobs.compare import Alternative, read_policy, with_sizes
-    from advisor.report.job_choices import Changes, changes_page, save_advice
+    from advisor.report.job_answers import JobsAdvised
+    from advisor.report.job_choices import changes_page, save_answer
 
     asked, on = None if procs is None else [procs], (platform, times, change, replications)
     source, settings = _source(log, model, (count, load, seed), (clean, first), asked, on)
@@ -203,12 +205,11 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
             seed=seed,
             progress=text,
         )
-    document = {"format": 1, "command": "jobs advise", **found.document()}
-    document["provenance"] = _provenance(log, seed, platform)
+    answered = JobsAdvised.of(found, _provenance(log, seed, platform))
     line = next_line("jobs advise", "asked again", output=output or "out/jobs-advice")
-    page = changes_page(documents.from_dict(Changes, document), (line,))
-    write = None if output is None else lambda: save_advice(found, page, document, output)
-    finish(document, page, as_json=as_json, write=write, said=report_in(output), form=table_form)
+    page = changes_page(answered, (line,))
+    write = None if output is None else lambda: save_answer(answered, found.compared, page, output)
+    finish(documents.to_dict(answered), page, as_json=as_json, write=write, said=report_in(output), form=table_form)
 
 
 def forecast(  # noqa: PLR0913, PLR0917 - one per option
@@ -238,7 +239,7 @@ def forecast(  # noqa: PLR0913, PLR0917 - one per option
     found = forecasted(runs, rows[0], draws=replications, level=level, seed=seed)
     text = found.to_dict() | {"job": job, "row": rows[0]}
     document = {"format": 1, "command": "jobs forecast", "stream": stream.name, "policy": runs.policy.name, **text}
-    document["provenance"] = _provenance(log, seed)
+    document["provenance"] = documents.to_dict(_provenance(log, seed))
     finish(document, _forecast_page(document), as_json=as_json, write=None, said=None)
 
 
@@ -279,9 +280,11 @@ def _source(
     return streams, [Setting(pes) for pes in sizes]
 
 
-def _provenance(log: Path | None, seed: int, platform: Path | None = None) -> dict[str, Any]:
+def _provenance(log: Path | None, seed: int, platform: Path | None = None) -> "Provenance":
+    from advisor.results import Provenance
+
     inputs = {str(path): files.digest_of(path) for path in (log, platform) if path is not None}
-    return provenance.provenance(seed=seed, inputs=inputs)
+    return Provenance.of(seed, inputs)
 
 
 def _words(text: str) -> list[str]:

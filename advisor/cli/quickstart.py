@@ -26,7 +26,7 @@ def quickstart(
     Example: apportion quickstart --budget 60s -o out/quickstart
     """
     from advisor.quickstart import quickstart as whole_loop
-    from advisor.report.quickstart import QuickstartResult, quickstart_page
+    from advisor.report.quickstart import quickstart_page
 
     budget_s = read_budget(budget, least_s=LEAST_BUDGET_S, most_s=HOUR_S)
     files.make_folder(output)
@@ -34,6 +34,5 @@ def quickstart(
     measured = f"; all {machine.pe_count} PEs are measured: one of each kind of core alone, then all at once"
     print(f"{machine.summary()}{measured if machine.pe_count > 1 else ''}", file=sys.stderr)
     with progress_lines(budget_s) as on_progress:
-        document = whole_loop(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
-    result = documents.from_dict(QuickstartResult, document)
-    show(document, quickstart_page(result), {"Report": result.report}, as_json=as_json)
+        result = whole_loop(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
+    show(documents.to_dict(result), quickstart_page(result), {"Report": result.report}, as_json=as_json)

@@ -54,15 +54,15 @@ def _all(output: Path | None, *, json_output: bool) -> None:
     def report(name: str, state: str) -> None:
         print(f"{name}: {state}", file=sys.stderr, flush=True)
 
-    document = reproduce_all(folder=output, on_paper=report)
+    found = reproduce_all(folder=output, on_paper=report)
     if json_output:
-        print_json(document)
+        print_json(found.to_dict())
     else:
         if output is None:
-            texts = [module_of(entry["name"]).text(entry["result"]) for entry in document["papers"] if entry["result"]]
+            texts = [module_of(one.name).text(one.result) for one in found.papers if one.result]
             print("\n\n".join(texts) + "\n")
-        print("\n".join(lines(document)))
+        print("\n".join(lines(found)))
         if output is not None:
             print(f"report: {output / PAGE}")
-    if any(entry["state"] != "done" for entry in document["papers"]):
+    if any(one.error for one in found.papers):
         raise typer.Exit(1)

@@ -119,7 +119,7 @@ def advise(
     """Find who should get how much: PEs, processes on each and units of each.
 
     >>> print(advise("two-cores"))
-    Give 1781 rows to core0 and 723 to core1: 1.60 (1.55 to 1.66) times faster than the equal split (predicted; no ...
+    Give 1782 rows to core0 and 722 to core1: 1.60 (1.55 to 1.67) times faster than the equal split, a tie with ...
     Predicted makespan: mean 429 ms (421 to 437), stepped; equal: 688 ms (659 to 715).
 
     Raises ScenarioError if the scenario cannot be used.

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import simulator
 from advisor.advise.recommendation import Recommendation, makespans_of
 from advisor.report.jobs import RanJobs
-from advisor.report.pages import PAGES, check_written, page_of
+from advisor.report.pages import READ, page_of, read_answer
+from advisor.report.simulation import Simulation
 from advisor.report.text import inside
 from advisor.verification.check import Verified, measured_of
 from advisor.whatif import WhatIf
@@ -17,7 +18,6 @@ from simulator import (
     ScenarioError,
     blocks,
     calibration,
-    documents,
     files,
     intervals,
     job_metrics,
@@ -140,14 +140,13 @@ def _of_document(document: dict[str, Any], path: Path, *, folder: Path) -> Drawa
     if (kind in MODELS and "model" in document) or kind in {"runtime", "neighbours", "process_count"}:
         what, drawings = MODELS[kind](path)
         return Drawable(what, _panels(drawings))
-    if kind != "sweep" and command not in COMMANDS and command not in PAGES:
+    if kind != "sweep" and command not in COMMANDS and command not in READ:
         raise ScenarioError(f"{path}: this is no result of {WRITERS}; name a folder or a file that one of them wrote")
     what = "whatif" if kind == "sweep" else command
+    answer = read_answer(document, path) if command in READ and kind != "sweep" else document
     with files.understood(path, f"apportion {what}"):
-        if kind != "sweep":
-            check_written(document, path)
-        read = _sweep if kind == "sweep" else COMMANDS.get(command, _of_page)
-        kinds = _panels(read(document, folder))
+        draw_of = _sweep if kind == "sweep" else COMMANDS.get(command, _of_page)
+        kinds = _panels(draw_of(answer, folder))
     if not kinds:
         raise ScenarioError(
             f"{path}: nothing in this result of {what} can be drawn with an interval; take more replications"
@@ -166,9 +165,9 @@ def _panels(drawings: Iterable[plots.Drawing]) -> Kinds:
     return found
 
 
-def _of_page(document: Document, _folder: Path) -> Iterator[plots.Drawing]:
-    """The figures of the page of a document, in its order."""
-    page = page_of(document)
+def _of_page(answer: Any, _folder: Path) -> Iterator[plots.Drawing]:
+    """The figures of the page of an answer, in its order."""
+    page = page_of(answer)
     waiting = [block for shown in (*page.picture, *(one.blocks for one in page.sections)) for block in shown]
     while waiting:
         block = waiting.pop(0)
@@ -226,14 +225,14 @@ def _level(document: Document) -> float:
     return float(level) if isinstance(level, int | float) else intervals.LEVEL
 
 
-def _simulated(document: Document, folder: Path) -> Iterator[plots.Drawing]:
-    named = document["configurations"]
-    rows = [{"name": one["name"], "predicted_makespan_s": one["makespan_s"]} for one in named]
-    yield plots.makespans(rows, level=_level(document))
-    if isinstance(document.get("files"), list):
+def _simulated(found: Simulation, folder: Path) -> Iterator[plots.Drawing]:
+    rows = [{"name": one.name, "predicted_makespan_s": vars(one.makespan_s)} for one in found.configurations]
+    yield plots.makespans(rows, level=found.drawn.held)
+    if (folder / "runs.csv").is_file() or (folder / "runs.parquet").is_file():
         frame = simulator.load_results(folder).to_dataframe().groupby("configuration", sort=False)
         yield plots.ended({str(name): own["makespan_s"].to_numpy() for name, own in frame})
-    yield from (plots.breakdown(one["processes"], name=one["name"]) for one in named)
+    for one in found.configurations:
+        yield plots.breakdown([vars(spent) for spent in one.processes], name=one.name)
 
 
 def _sweep(document: Document, folder: Path) -> Iterator[plots.Drawing]:
@@ -244,7 +243,6 @@ def _sweep(document: Document, folder: Path) -> Iterator[plots.Drawing]:
     if len(names) == 1:
         yield _points(frame, names[0], changed[0], level=_level(document))
     yield plots.makespans(_best_rows(frame, names, changed), level=_level(document))
-    yield _differences(frame, names, changed, level=_level(document))
 
 
 def _points(frame: "pd.DataFrame", name: str, shown: str, *, level: float) -> plots.Drawing:
@@ -297,19 +295,10 @@ def _named(row: Any, names: list[str], changed: list[str]) -> str:
     return ", ".join(f"{short.rpartition('.')[2]} {row[name]}" for name, short in zip(names, changed, strict=True))
 
 
-def _differences(frame: "pd.DataFrame", names: list[str], changed: list[str], *, level: float) -> plots.Drawing:
-    rows: list[dict[str, Any]] = []
-    for _, row in frame[frame["point"] > 0].iterrows():
-        mean, low, high = (float(row[f"difference_{part}_s"]) for part in ("mean", "low", "high"))
-        name = f"{_named(row, names, changed)}: {row['configuration']}"
-        rows.append({"name": name, "mean": mean, "low": low, "high": high, "sure": low > 0 or high < 0})
-    return plots.differences(rows, axis="makespan less that of now, in s", level=level)
-
-
-def _ran_jobs(document: Document, folder: Path) -> Iterator[plots.Drawing]:
+def _ran_jobs(ran: RanJobs, folder: Path) -> Iterator[plots.Drawing]:
     import pandas as pd
 
-    ran, table = documents.from_dict(RanJobs, document), folder / "jobs.csv"
+    table = folder / "jobs.csv"
     files.check_regular(table)
     yield plots.waits({ran.policy.name: pd.read_csv(table)["wait_s"].to_numpy(dtype=float)})
     yield from (plots.classes(ran.classes.get(kind, ()), what=what) for kind, what in job_metrics.CLASSES.items())
@@ -333,7 +322,7 @@ def _divided(document: Document, _folder: Path) -> Iterator[plots.Drawing]:
     yield plots.shares(rows, unit="units", of=of, names=("", str(document["method"])))
 
 
-COMMANDS: Mapping[str, Callable[[Document, Path], Iterator[plots.Drawing]]] = {
+COMMANDS: Mapping[str, Callable[[Any, Path], Iterator[plots.Drawing]]] = {
     "allocate advise": _allocated,
     "jobs run": _ran_jobs,
     "partition": _divided,

@@ -6,7 +6,7 @@ stated with them as a bound: nobody can buy it.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,34 +106,6 @@ class JobAdvice:
         low, mean, high = (float(getattr(self.gains, name)[place]) for name in ("low", "mean", "high"))
         return units.show_interval(mean, low, high, unit=self.metric.unit)
 
-    def document(self) -> dict[str, Any]:
-        """Plain data."""
-        centres = self.compared.centres()[:, 0]
-        rows = []
-        for place, one in enumerate(self.candidates):
-            gain = self.gains.row(place)
-            per = None if not one.price else float(self.gains.mean[place]) / one.price
-            chance = float(self.chances[place])
-            rows.append({
-                "name": one.alternative.name, "kind": one.kind, "value": float(centres[place + 1]), "gain": gain,
-                "share": float(self.gains.mean[place] / centres[0]) if centres[0] else None,
-                "chance_best": None if np.isnan(chance) else chance, "price": one.price, "gain_per_price": per,
-                "overloaded": self.compared.overloaded[place + 1],
-            })  # fmt: skip
-        base = {"name": self._name(None), "value": float(centres[0]), "overloaded": self.compared.overloaded[0]}
-        return {
-            "sentence": self.sentence,
-            "refused": self.refused,
-            "objective": self.metric.name,
-            "base": base,
-            "candidates": rows,
-            "pays_most": None if self.best is None else self._name(self.best),
-            "ties": [self._name(place) for place in self.ties],
-            "pays_most_per_price": None if self.best_per_price is None else self._name(self.best_per_price),
-            "ties_per_price": [self._name(place) for place in self.ties_per_price],
-            "compared": self.compared.document(),
-        }
-
 
 def candidates(
     base: Alternative,
@@ -149,16 +121,10 @@ def candidates(
 
     Raises ScenarioError for a price of an unknown kind, or one that is not positive.
 
-    Parameters
-    ----------
-    stream
-        Its moldable jobs get other sizes.
-    changed
-        The platform with something changed: a node added, a faster link.
-    add
-        PEs to add; one, and 5 %, if not given. None are added to a platform whose PEs are described one by one.
-    prices
-        By kind; that of `add` is for each PE.
+    `stream`: its moldable jobs get other sizes.
+    `changed`: the platform with something changed: a node added, a faster link.
+    `add`: PEs to add; one, and 5 %, if not given. None are added to a platform whose PEs are described one by one.
+    `prices`: by kind; that of `add` is for each PE.
     """
     known = dict(prices or {})
     if wrong := [name for name, price in known.items() if name not in KINDS or not price > 0]:

@@ -191,51 +191,6 @@ class Compared:
         said = self.own if self.of_one_log else None
         return self.values.mean(axis=0) if said is None else _own_values(said, self.metrics)
 
-    def document(self) -> dict[str, Any]:
-        """Plain data: alternatives, and each pair's differences with intervals and verdict."""
-        centres = self.centres()
-        return {
-            "stream": self.stream,
-            "jobs": self.jobs,
-            "draws": self.draws,
-            "replications": int(self.values.shape[0]),
-            "units": self.units if np.isfinite(self.units) else None,
-            "level": self.level,
-            "warm_up": self.warm_up,
-            "seed": self.seed,
-            "refused": self.refused,
-            "untold": {metric.name: self.no_interval(metric) for metric in self.metrics},
-            "alternatives": [self._alternative(place, centres) for place in range(len(self.alternatives))],
-            "differences": [self._difference(place, one) for one in self.metrics for place in range(len(self.pairs))],
-        }
-
-    def _alternative(self, place: int, centres: Floats) -> dict[str, Any]:
-        one = self.alternatives[place]
-        return {
-            "name": one.name,
-            "policy": one.policy.to_dict(),
-            "estimates": one.estimates.to_dict() | {"label": one.planned_with},
-            "pes": one.pes,
-            "platform": one.setting.label or None,
-            "overloaded": self.overloaded[place],
-            "overloaded_draws": self.overloaded_draws[place],
-            "metrics": {
-                metric.name: _finite(centres[place, number]) for number, metric in enumerate(self.metrics)
-            },
-        }  # fmt: skip
-
-    def _difference(self, place: int, metric: Metric) -> dict[str, Any]:
-        pair = self.pairs[place]
-        found = self.by_metric[metric.name].row(place)
-        names = [self.alternatives[one].name for one in (pair.base, pair.other)]
-        return {
-            "metric": metric.name,
-            "base": names[0],
-            "other": names[1],
-            **found,
-            "verdict": self.verdict(place, metric),
-        }
-
     def verdict(self, place: int, metric: Metric) -> str:
         """`less`, `more`, `alike` (equal in every draw), `open` (they cannot be distinguished), or `refused`."""
         found = self.by_metric[metric.name]
@@ -252,10 +207,7 @@ def read_policy(text: str, *, named: bool = False) -> Policy:
 
     Raises ScenarioError for a word that no policy has.
 
-    Parameters
-    ----------
-    named
-        Have PEs named in any case, as a platform needs them; a placement says so itself.
+    `named`: have PEs named in any case, as a platform needs them; a placement says so itself.
     """
     fields: dict[str, str] = {}
     for word in text.replace("shortest first", "shortest").split():
@@ -292,12 +244,9 @@ def alternatives(
 
     Raises ScenarioError if two are the same, and for advised sizes of a stream whose run times nobody predicts.
 
-    Parameters
-    ----------
-    estimates
-        A number stands for a quantile of the run times that the setting predicts.
-    sizes
-        What moldable jobs get: as they ask, whatever ends first, or what `setting.advised_sizes` says for `stream`.
+    `estimates`: a number stands for a quantile of the run times that the setting predicts.
+    `sizes`: what moldable jobs get: as they ask, whatever ends first, or what `setting.advised_sizes` says for
+    `stream`.
     """
     places = [Setting(one) if isinstance(one, int) else one for one in settings]
     lists = tuple(policies), tuple(estimates), tuple(places), tuple(sizes)
@@ -345,25 +294,15 @@ def compare(  # noqa: PLR0913 - all by name
 
     Raises ScenarioError for unknown words, fewer than one alternative, and what a policy refuses.
 
-    Parameters
-    ----------
-    source
-        A log, or a generator: its streams 0, 1, ... are the draws.
-    choices
-        The first one is the base of all differences, unless `all_pairs`.
-    draws
-        `weeks`, `users`, `shaken`, `loads` (of the platform; the other kinds draw those too) or `none`; nothing to a
-        generator.
-    replications
-        Draws, or streams.
-    metrics
-        Names in `METRICS`.
-    level
-        How often intervals are to hold.
-    warm_up
-        Share of the jobs, those that ended first, that averages leave out.
-    workers
-        Threads; one per core if not given.
+    `source`: a log, or a generator: its streams 0, 1, ... are the draws.
+    `choices`: the first one is the base of all differences, unless `all_pairs`.
+    `draws`: `weeks`, `users`, `shaken`, `loads` (of the platform; the other kinds draw those too) or `none`; nothing to
+    a generator.
+    `replications`: draws, or streams.
+    `metrics`: names in `METRICS`.
+    `level`: how often intervals are to hold.
+    `warm_up`: share of the jobs, those that ended first, that averages leave out.
+    `workers`: threads; one per core if not given.
     """
     if not choices:
         raise ScenarioError("alternatives: there is none; name at least one policy")
@@ -473,10 +412,6 @@ def _own_values(found: tuple[job_metrics.JobAverages, ...], metrics: tuple[Metri
 
 def _or_nan(value: float | None) -> float:
     return float("nan") if value is None else value
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def _all(ask: Callable[[int], Row], count: int, workers: int | None, progress: Callable[[int, int], None]) -> list[Row]:

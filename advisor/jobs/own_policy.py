@@ -37,10 +37,7 @@ def own_policy(named: str, *, processors: str = "counted", same_second: str = "i
 
     Raises ScenarioError for a file that is not there or cannot be run, and a name that is no function in it.
 
-    Parameters
-    ----------
-    processors, same_second
-        As in `Policy`.
+    `processors`, `same_second`: as in `Policy`.
     """
     path, function = named_file(named)
     wanted = function or FUNCTION

@@ -5,13 +5,12 @@ interval then misses too often on one side; one that corrects for skewness misse
 seen is chance. What is stated here reaches from the outer end of either to the outer end of the other.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FEWEST_DRAWS", "FEWEST_STREAMS", "FEWEST_UNITS", "Differences", "differences", "holm"]
+__all__ = ["FEWEST_DRAWS", "FEWEST_STREAMS", "FEWEST_UNITS", "Apart", "Differences", "differences", "holm"]
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +26,20 @@ STRAIGHT = 1e-9
 """Skewness below which there is none to correct."""
 
 
-VALUES = ("mean", "low", "high", "low_together", "high_together", "p", "holm")
+@dataclass(frozen=True)
+class Apart:
+    """A difference, alone and together with others; see `Differences`."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    low_together: float | None
+    high_together: float | None
+    p: float | None
+    holm: float | None
+
+
+VALUES = tuple(one.name for one in fields(Apart))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +60,10 @@ class Differences:
     alike: NDArray[np.bool_]
     """Whether it is 0 in every draw: the two seldom differ, if ever, which is no interval."""
 
-    def row(self, place: int) -> dict[str, Any]:
-        """One difference as plain data."""
-        values = {name: float(getattr(self, name)[place]) for name in VALUES}
-        return {name: None if np.isnan(value) else value for name, value in values.items()}
+    def apart(self, place: int) -> "Apart":
+        """One of them."""
+        values = (float(getattr(self, name)[place]) for name in VALUES)
+        return Apart(*(None if np.isnan(value) else value for value in values))
 
     def without(self, silent: NDArray[np.bool_]) -> "Differences":
         """The same, with nothing but means stated of some; the others are corrected for all."""
@@ -74,18 +86,11 @@ def differences(
     has. One log (`own`) whose parts are resampled: the log's own differences, whose standard error and skewness are
     those of the draws, as in the bootstrap, enlarged for the variance that a draw from so few parts lacks.
 
-    Parameters
-    ----------
-    draws
-        (difference, draw).
-    own
-        Of the log itself, (difference,); None where draws are independent streams.
-    units
-        Of how many independent parts the log is; see `simulator.job_draws.units_of`.
-    level
-        How often an interval is to hold.
-    comparisons
-        How many intervals hold together; all rows if not given.
+    `draws`: (difference, draw).
+    `own`: of the log itself, (difference,); None where draws are independent streams.
+    `units`: of how many independent parts the log is; see `simulator.job_draws.units_of`.
+    `level`: how often an interval is to hold.
+    `comparisons`: how many intervals hold together; all rows if not given.
 
     Sources: P. Hall, "On the removal of skewness by transformation", JRSS B 54, 1992 (its equation for the monotone
     transform); S. Holm, "A simple sequentially rejective multiple test procedure", 1979.

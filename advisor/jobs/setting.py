@@ -81,12 +81,8 @@ class PredictedTimes:
     def estimates(self, shares: Sequence[float], *, sizes: str, correction: str = "quantile") -> Estimates:
         """Estimates that plan with one quantile, and with the next ones once it is outlived.
 
-        Parameters
-        ----------
-        shares
-            Quantiles, ascending, each between 0 and 1.
-        sizes
-            As `Policy.sizes`.
+        `shares`: quantiles, ascending, each between 0 and 1.
+        `sizes`: as `Policy.sizes`.
         """
         given = np.stack([self.quantile(share).choices(self.stream, sizes=sizes)[2] for share in shares], axis=-1)
         return Estimates("given", correction, given, f"predicted p{100 * shares[0]:g}")  # type: ignore[arg-type]
@@ -120,12 +116,8 @@ def predict_times(
 
     Raises ScenarioError for a stream with durations, and for applications that the scenario's platform cannot run.
 
-    Parameters
-    ----------
-    scenario
-        Its platform, kernel, loads and draws; jobs replace its application and configurations.
-    replications, seed
-        In place of the scenario's own.
+    `scenario`: its platform, kernel, loads and draws; jobs replace its application and configurations.
+    `replications`, `seed`: in place of the scenario's own.
     """
     if not stream.applications or np.any(stream.application < 0):
         raise ScenarioError(f"stream {stream.name}: it has durations; only runs of applications can be predicted")
@@ -304,16 +296,10 @@ def setting_of(
     Raises ScenarioError without any of these, for applications without a platform, and for durations that are to be
     simulated.
 
-    Parameters
-    ----------
-    platform
-        A scenario with the platform, its loads, and the kernel at whose speed applications run.
-    pes
-        How many equal PEs, without one; the stream's own machine if this is None too.
-    replications
-        Draws of the loads; the scenario's own if None.
-    label
-        How comparisons call it.
+    `platform`: a scenario with the platform, its loads, and the kernel at whose speed applications run.
+    `pes`: how many equal PEs, without one; the stream's own machine if this is None too.
+    `replications`: draws of the loads; the scenario's own if None.
+    `label`: how comparisons call it.
     """
     if times == "simulated" and not stream.applications:
         raise ScenarioError(f"stream {stream.name}: it has durations; only runs of applications can be simulated")
@@ -376,12 +362,8 @@ def advised_sizes(
     over its time times its processes. The rules are tried on all draws of the predicted times, and the one with the
     least mean is taken.
 
-    Parameters
-    ----------
-    quantile
-        What is planned with; the limits if None.
-    judge
-        What is to be little; the sum of turnarounds.
+    `quantile`: what is planned with; the limits if None.
+    `judge`: what is to be little; the sum of turnarounds.
 
     Returns
     -------

@@ -14,7 +14,7 @@ import numpy as np
 from advisor.advise.recommendation import Recommendation
 from advisor.cluster import Answer, ClusterWish, advise_cluster, this_host
 from advisor.cluster.real_runs import RealPieces, cluster_runs, configuration_now
-from advisor.quickstart.document import KERNEL, result_document
+from advisor.quickstart.document import KERNEL, result_of
 from advisor.report.html import render_page
 from advisor.report.quickstart import QuickstartResult, quickstart_page
 from advisor.verification import Loads, Verification, even_starts, run_interleaved
@@ -110,14 +110,12 @@ class Quickstart:
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - start, 3)
 
 
-def quickstart(folder: Path, *, budget_s: float, seed: int, on_progress: Progress) -> dict[str, Any]:
+def quickstart(folder: Path, *, budget_s: float, seed: int, on_progress: Progress) -> QuickstartResult:
     """Run the whole loop on this machine and leave report, scenario and all measurements in a folder.
 
     `folder`: made if it is not there; earlier results in it are set aside.
     `budget_s`: about how long it may take, in seconds.
     `seed`: for the order of measurements and all draws.
-
-    Returns the document that `--json` prints and the report shows.
     """
     require_linux()
     files.make_folder(folder)
@@ -136,7 +134,7 @@ def quickstart(folder: Path, *, budget_s: float, seed: int, on_progress: Progres
             raise Interrupted(f"interrupted: {said}") from None
 
 
-def _loop(state: Quickstart, host: Host, about: About, competitor: Competitor) -> dict[str, Any]:
+def _loop(state: Quickstart, host: Host, about: About, competitor: Competitor) -> QuickstartResult:
     with state.stage("measure"):
         speed = first_speed(host, about, KERNEL)
         wish = wish_of(about.machine, budget_s=state.budget_s, seed=state.seed, speed=speed, trace=state.trace)
@@ -164,15 +162,19 @@ def _loop(state: Quickstart, host: Host, about: About, competitor: Competitor) -
 
 def _written(
     state: Quickstart, answer: Answer, verification: Verification, pieces: tuple[Piece, ...]
-) -> dict[str, Any]:
+) -> QuickstartResult:
     """The result and its page."""
     state.on_progress("report", 0.97)
-    times = {"budget_s": state.budget_s, "seconds": state.seconds | {"total": round(state.spent_s, 3)}}
-    document = result_document(answer, verification, pieces, trace=state.trace, folder=state.folder) | times
-    files.write_json(state.folder / "result.json", document)
-    page = quickstart_page(documents.from_dict(QuickstartResult, document))
-    files.write_text(Path(document["report"]), render_page(page))
-    return document
+    result = result_of(
+        *(answer, verification, pieces),
+        trace=state.trace,
+        folder=state.folder,
+        budget_s=state.budget_s,
+        seconds=state.seconds | {"total": round(state.spent_s, 3)},
+    )
+    files.write_json(state.folder / "result.json", documents.to_dict(result))
+    files.write_text(Path(result.report), render_page(quickstart_page(result)))
+    return result
 
 
 def _measured(

@@ -19,12 +19,8 @@ def advice_page(
 ) -> blocks.Page:
     """Recommended, compared, followed in time, explained.
 
-    Parameters
-    ----------
-    run
-        What to run where nothing was written for launchers.
-    top
-        How many of the ranking.
+    `run`: what to run where nothing was written for launchers.
+    `top`: how many of the ranking.
     """
     compared, stated = advice.compared, stated_cost(drawn.shares)
     return blocks.Page(

@@ -299,10 +299,7 @@ def change_text(
 ) -> str:
     """A change as a percentage with its sign, and with its interval, if it has one.
 
-    Parameters
-    ----------
-    less
-        Whether share and interval say how much less it is.
+    `less`: whether share and interval say how much less it is.
     """
     low, high = ends
     if low is None or high is None or round(low, decimals + 2) == round(high, decimals + 2):

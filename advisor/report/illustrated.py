@@ -10,6 +10,7 @@ import numpy as np
 from advisor import wording
 from advisor.advise.export import commands, layout_of
 from advisor.advise.kinds import kinds_of
+from advisor.report.origin import MessageTimes
 from advisor.report.timelines import Timeline, TooLong, median_replication, timelines
 from simulator import (
     PE,
@@ -35,8 +36,6 @@ MOST_LINKS, MOST_NAMED = 6, 3
 NO_PLATFORM = blocks.Section("platform", "Platform", (blocks.Text("Nothing is known of the platform."),))
 _LONG_LIST = re.compile(r"\[([^\[\]{}]{400,})\]")
 """Of plain values, traces for instance."""
-PROBES = (8, 2**20)
-"""Bytes of messages whose time is shown."""
 RULES = {
     "fair": "fair: all runnable processes of the PE get equal shares",
     "idle": "idle: we get what the competitors leave",
@@ -53,17 +52,17 @@ CONTENTION = {
 class Speed:
     """A speed band at one size, in units per second."""
 
-    low: float | None
-    mid: float | None
-    high: float | None
+    low: float
+    mid: float
+    high: float
 
 
 @dataclass(frozen=True)
 class Trace:
     """A load over time, in seconds."""
 
-    times_s: list[float]
-    values: list[float]
+    times_s: tuple[float, ...]
+    values: tuple[float, ...]
     end_s: float
     start: str = ""
     """When its time 0 was, ISO 8601, where that is known."""
@@ -91,19 +90,12 @@ def illustration(
 ) -> Illustration:
     """Platform, timelines and text of a scenario.
 
-    Parameters
-    ----------
-    scenario
-        With the configurations.
-    runs
-        Of it.
-    names
-        Configurations whose timelines are shown, the one to show first in front; `MOST_TIMELINES` at most. The
-        replication is the one nearest the median of the first.
-    before
-        What the first one is compared with: what runs now.
-    launched
-        Whether host files and the like were written for the first one.
+    `scenario`: with the configurations.
+    `runs`: of it.
+    `names`: configurations whose timelines are shown, the one to show first in front; `MOST_TIMELINES` at most. The
+    replication is the one nearest the median of the first.
+    `before`: what the first one is compared with: what runs now.
+    `launched`: whether host files and the like were written for the first one.
     """
     shown = list(dict.fromkeys(names))[:MOST_TIMELINES]
     replication = median_replication(runs, shown[0])
@@ -197,9 +189,7 @@ def _network_facts(network: Any) -> blocks.Pairs:
     eager, alike = network.eager_bytes, dict[tuple[float, float, bool], list[str]]()
     found = {"Network": "one model for all pairs of nodes"}
     if network.topology is None:
-        times = network.model.time_s(np.array(PROBES, dtype=np.float64)).tolist()
-        knots = zip(times, PROBES, strict=True)
-        found["Messages"] = ", ".join(f"{wording.duration(time)} for {wording.size_text(size)}" for time, size in knots)
+        found["Messages"] = MessageTimes.of(network.model).text
     else:
         found["Network"] = type(network.topology).__name__.lower()
         for link in network.links:

@@ -1,23 +1,21 @@
 """Ways to run a stream of jobs, compared: what each gives, how it differs from others, and which change pays."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from advisor import wording
-from advisor.jobs.advise import BOUND, JobAdvice
-from advisor.jobs.compare import LEVEL, METRICS, Compared, Metric
+from advisor.jobs.advise import BOUND
+from advisor.jobs.compare import METRICS, Compared, Metric
+from advisor.jobs.paired import Apart
 from advisor.report.html import render_page
+from advisor.report.job_answers import AlternativeFacts, Change, Comparison, DifferenceFacts, JobsAdvised, JobsCompared
 from advisor.report.origin import head, provenance_section
 from advisor.report.picture import lifted
 from advisor.report.verdict import verdict
-from advisor.results import Ends, Provenance
+from advisor.results import Ends
 from simulator import blocks, documents, files, plots, units
 
 NOTHING_COMPARED = blocks.Text("This document compares nothing.", quiet=True)
-NO_ORIGIN = Provenance("", {}, None, {}, None)
-"""Of a comparison that is part of an advice."""
 MOST_FIRST = 4
 """Changes that the answer stands among, the stream as it is among them."""
 MOST_SAID = 3
@@ -39,260 +37,99 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class Planned:
-    """What was planned with, and what it is called."""
-
-    source: str
-    correction: str
-    label: str
-
-
-@dataclass(frozen=True)
-class AlternativeFacts:
-    """One way to run a stream, and what it gives."""
-
-    name: str
-    policy: Mapping[str, Any]
-    estimates: Planned
-    pes: int | None
-    platform: str | None
-    overloaded: str | None
-    overloaded_draws: float | None
-    metrics: Mapping[str, float | None]
-
-    @property
-    def setting(self) -> dict[str, str]:
-        """Everything that it says of itself, in words."""
-        said = {name.replace("_", " "): str(word) for name, word in self.policy.items()}
-        said |= {"estimates": self.estimates.label, "PEs": str(self.pes or ""), "platform": self.platform or ""}
-        return {name: word for name, word in said.items() if word}
-
-
-@dataclass(frozen=True)
-class Apart:
-    """A difference, alone and together with others."""
-
-    mean: float | None
-    low: float | None
-    high: float | None
-    low_together: float | None
-    high_together: float | None
-    p: float | None
-    holm: float | None
-
-    def together(self, unit: str) -> str:
-        """The interval of all together."""
-        return units.show_range(self.low_together, self.high_together, unit=unit)
-
-    def paid(self, chance: float | None, level: float) -> str:
-        """Whether a gain, or a loss, is one by this chance."""
-        if chance is None or self.mean is None:
-            return VERDICTS["refused"]
-        return "cannot be distinguished from 0" if chance >= 1 - level else "gains" if self.mean > 0 else "loses"
-
-
-@dataclass(frozen=True)
-class DifferenceFacts:
-    """How one alternative differs from another: `other` minus `base`."""
-
-    metric: str
-    base: str
-    other: str
-    verdict: str
-    apart: Apart = field(metadata=documents.FLAT)
-
-    def pair(self, base: str | None) -> str:
-        """The other one, or both where bases differ."""
-        return f"{self.other} - {self.base}" if base is None else self.other
-
-    def alone(self, level: float) -> str:
-        """What it would be if it were the only one."""
-        p, mean = self.apart.p, self.apart.mean
-        if p is None or mean is None or self.verdict == "alike":
-            return VERDICTS["alike" if self.verdict == "alike" else "refused"]
-        return VERDICTS["open" if p >= 1 - level else "less" if mean < 0 else "more"]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What `apportion jobs compare` answers."""
-
-    command: str = field(metadata=documents.SPARE)
-    stream: str
-    jobs: int | None
-    draws: str
-    replications: int | None
-    units: float | None
-    level: float | None
-    warm_up: float | None
-    seed: int | None
-    refused: str | None
-    untold: Mapping[str, str | None]
-    """By metric: why no interval is stated; empty where one is."""
-    alternatives: tuple[AlternativeFacts, ...]
-    differences: tuple[DifferenceFacts, ...]
-    warnings: tuple[str, ...] = ()
-    provenance: Provenance = NO_ORIGIN
-
-    @property
-    def held(self) -> float:
-        """How often intervals hold."""
-        return self.level or LEVEL
-
-    @property
-    def title(self) -> str:
-        """How many jobs of which stream."""
-        return f"{wording.counted(self.jobs, 'job')} of {self.stream or 'a stream'}"
-
-    @property
-    def drawn(self) -> str:
-        """How many draws, by which seed."""
-        parts = [] if self.replications is None else [wording.counted(self.replications, "draw")]
-        return ", ".join([*parts, *([] if self.seed is None else [f"seed {self.seed}"])])
-
-    def by_metric(self) -> dict[str, list[DifferenceFacts]]:
-        """The differences of each metric."""
-        found: dict[str, list[DifferenceFacts]] = {}
-        for one in self.differences:
-            found.setdefault(one.metric, []).append(one)
-        return found
-
-
-@dataclass(frozen=True)
-class Base:
-    """What changes are counted from."""
-
-    name: str
-    value: float | None
-    overloaded: str | None
-
-
-@dataclass(frozen=True)
-class Change:
-    """A change, and what it gains."""
-
-    name: str
-    kind: str
-    value: float | None
-    gain: Apart
-    share: float | None
-    chance_best: float | None
-    price: float | None
-    gain_per_price: float | None
-    overloaded: str | None
-
-
-@dataclass(frozen=True)
-class Changes:
-    """What `apportion jobs advise` answers."""
-
-    command: str
-    sentence: str
-    refused: str | None
-    objective: str
-    base: Base
-    candidates: tuple[Change, ...]
-    pays_most: str | None
-    ties: tuple[str, ...]
-    pays_most_per_price: str | None
-    ties_per_price: tuple[str, ...]
-    compared: Comparison
-    provenance: Provenance
-    warnings: tuple[str, ...] = ()
-
-
 # Pages
 
 
-def comparison_page(found: Comparison, run: tuple[blocks.Command, ...] = ()) -> blocks.Page:
+def comparison_page(answered: JobsCompared, run: tuple[blocks.Command, ...] = ()) -> blocks.Page:
     """What is less and what is more, what each alternative gives, how it was asked."""
-    count = len(found.alternatives)
+    found = answered.compared
     picture, rest = lifted(_differences(found))
-    values = {
-        f"{metric_of(name).said} of {one.name}": _value(value, name)
-        for one in found.alternatives[:1]
-        for name, value in one.metrics.items()
-    }
+    first, crowded = found.alternatives[0], overload_sentences(found)
+    values = {f"{METRICS[name].said} of {first.name}": _value(value, name) for name, value in first.metrics.items()}
     return blocks.Page(
-        title=f"{found.title}: {wording.counted(count, 'alternative')} compared",
+        title=f"{_title(found)}: {wording.counted(len(found.alternatives), 'alternative')} compared",
         answer=" ".join(sentences(found)) or "Nothing is compared: there is one alternative only.",
         sections=(
             blocks.Section("differences", "Differences", rest),
             _alternatives_section(found),
             _asked_section(found),
-            provenance_section(found.provenance, found.seed),
+            provenance_section(answered.provenance, found.seed),
         ),
-        settings=found.drawn,
+        settings=_drawn(found),
         picture=tuple((figure,) for figure in picture),
         run=run,
         facts=_facts(found),
         rows=_first_alternatives(found),
-        verdict=verdict((*found.warnings, *overload_sentences(found))),
+        verdict=verdict(crowded),
         key_figures=blocks.pairs({name: text for name, text in values.items() if text != wording.NOTHING}),
-        **head(found.command, (*found.warnings, *overload_sentences(found)), found.provenance),
+        **head(answered.command, crowded, answered.provenance),
     )
 
 
-def changes_page(found: Changes, run: tuple[blocks.Command, ...] = ()) -> blocks.Page:
+def changes_page(found: JobsAdvised, run: tuple[blocks.Command, ...] = ()) -> blocks.Page:
     """Which change pays most, what each gives, how it was asked."""
     compared, objective = found.compared, found.objective
     most = next((one for one in found.candidates if one.name == found.pays_most), None)
     picture, rest = lifted(tuple(_changes(found)))
+    crowded = overload_sentences(compared)
     figures = {
-        f"{metric_of(objective).said} as it is": _value(found.base.value, objective),
+        f"{METRICS[objective].said} as it is": _value(found.base.value, objective),
         "with the change that pays most": _value(None if most is None else most.value, objective),
         "chance that it is the best one": wording.probability(None if most is None else most.chance_best),
         "not distinguished from it": str(len(found.ties) or wording.NOTHING),
     }
     return blocks.Page(
-        title=f"{compared.title}: which change pays most",
-        answer=found.sentence or "Nothing was compared.",
+        title=f"{_title(compared)}: which change pays most",
+        answer=found.sentence,
         sections=(
             blocks.Section("changes", "Which change pays most", rest or (NOTHING_COMPARED,)),
             _asked_section(compared),
             provenance_section(found.provenance, compared.seed),
         ),
-        settings=compared.drawn,
+        settings=_drawn(compared),
         picture=tuple((figure,) for figure in picture),
         run=run,
         facts=_facts(compared),
         rows=_first_changes(found),
-        verdict=verdict((*found.warnings, *overload_sentences(compared))),
+        verdict=verdict(crowded),
         key_figures=blocks.pairs({name: text for name, text in figures.items() if text != wording.NOTHING}),
-        **head(found.command, (*found.warnings, *overload_sentences(compared)), found.provenance),
+        **head(found.command, crowded, found.provenance),
     )
+
+
+def _title(found: Comparison) -> str:
+    return f"{wording.counted(found.jobs, 'job')} of {found.stream or 'a stream'}"
+
+
+def _drawn(found: Comparison) -> str:
+    return f"{wording.counted(found.replications, 'draw')}, seed {found.seed}"
 
 
 def _facts(found: Comparison) -> blocks.Pairs:
     """What the numbers rest on."""
-    kind = KINDS.get(found.draws, found.draws)
-    drawn = ", ".join(filter(None, (found.drawn, kind)))
-    return blocks.pairs({"Rests on": f"{found.title}, simulated; {drawn}"})
+    return blocks.pairs({"Rests on": f"{_title(found)}, simulated; {_drawn(found)}, {KINDS[found.draws]}"})
 
 
-def _first_alternatives(found: Comparison) -> blocks.Table | None:
+def _first_alternatives(found: Comparison) -> blocks.Table:
     """What each alternative gives, and by how much the first metric differs."""
-    names = list(found.alternatives[0].metrics)[:2] if found.alternatives else []
-    if not names:
-        return None
+    names = list(found.alternatives[0].metrics)[:2]
     apart = {one.other: one for one in found.differences if one.metric == names[0]}
     rows = [
         (one.name, *(_value(one.metrics.get(name), name) for name in names), _apart_text(apart.get(one.name)))
         for one in found.alternatives
     ]
-    return blocks.table("", ("alternative", *(metric_of(name).said for name in names), "difference"), rows)
+    return blocks.table("", ("alternative", *(METRICS[name].said for name in names), "difference"), rows)
 
 
 def _apart_text(one: DifferenceFacts | None) -> str:
     if one is None:
         return wording.NOTHING
-    return f"{wording.with_interval(one.apart, metric_of(one.metric).unit)}, {VERDICTS.get(one.verdict, one.verdict)}"
+    return f"{wording.with_interval(one.apart, METRICS[one.metric].unit)}, {VERDICTS[one.verdict]}"
 
 
-def _first_changes(found: Changes) -> blocks.Table:
+def _first_changes(found: JobsAdvised) -> blocks.Table:
     """The stream as it is, and the changes that gain most."""
-    objective, unit = found.objective, metric_of(found.objective).unit
+    objective, unit = found.objective, METRICS[found.objective].unit
     ranked = sorted(found.candidates, key=lambda one: -(one.gain.mean or 0.0))
     rows = [
         (
@@ -305,7 +142,7 @@ def _first_changes(found: Changes) -> blocks.Table:
         if one.kind != BOUND
     ]
     now = (f"as it is: {found.base.name}", _value(found.base.value, objective), wording.NOTHING, wording.NOTHING)
-    head = ("change", metric_of(objective).said, "lower by", "is best")
+    head = ("change", METRICS[objective].said, "lower by", "is best")
     return blocks.table("", head, [*rows[: MOST_FIRST - 1], now])
 
 
@@ -318,26 +155,19 @@ def overload_sentences(found: Comparison) -> tuple[str, ...]:
     )
 
 
-def metric_of(name: str) -> Metric:
-    """A metric; one that is not known is called by its name."""
-    return METRICS.get(name, Metric(name, "", wording.clean(name), ""))
-
-
 def _value(value: float | None, name: str) -> str:
     """A value of a metric with its unit."""
-    return wording.duration(value) if metric_of(name).unit == "s" else wording.digits(value, 4)
+    return wording.duration(value) if METRICS[name].unit == "s" else wording.digits(value, 4)
 
 
 def _alternatives_section(found: Comparison) -> blocks.Section:
     """What each alternative gives."""
-    if not found.alternatives:
-        return blocks.Section("alternatives", "Alternatives", (NOTHING_COMPARED,))
     names = list(found.alternatives[0].metrics)
     rows = [
         [one.name, *(_value(one.metrics.get(name), name) for name in names), _crowded(one)]
         for one in found.alternatives
     ]
-    title = ["alternative", *(metric_of(name).said for name in names), "overloaded"]
+    title = ["alternative", *(METRICS[name].said for name in names), "overloaded"]
     of_draws = found.draws in {"streams", "shaken", "loads"}
     note = "Means over the draws." if of_draws else "Of the stream as it is; draws tell how far off that is."
     if all(row[-1] == "no" for row in rows):
@@ -355,19 +185,19 @@ def _differences(found: Comparison) -> tuple[blocks.Block, ...]:
     """For each metric a figure of the differences, and a table with both verdicts."""
     shown = [block for name, rows in found.by_metric().items() for block in _metric_blocks(found, name, rows)]
     if any(one.apart.low is not None for one in found.differences):
-        shown.append(blocks.Text(_how_judged(found.held), quiet=True))
+        shown.append(blocks.Text(_how_judged(found.level), quiet=True))
     alone = blocks.Text("There is one alternative only, so nothing differs.", quiet=True)
     return tuple(shown) or (alone,)
 
 
 def _metric_blocks(found: Comparison, name: str, rows: Sequence[DifferenceFacts]) -> Iterator[blocks.Block]:
-    metric, bases = metric_of(name), {one.base for one in rows}
+    metric, bases = METRICS[name], {one.base for one in rows}
     base = rows[0].base if len(bases) == 1 else None
     drawn = plots.differences(
-        [{**vars(one.apart), "name": one.pair(base), "sure": one.verdict in {"less", "more"}} for one in rows],
+        [{**vars(one.apart), "name": _pair(one, base), "sure": one.verdict in {"less", "more"}} for one in rows],
         axis=f"difference of the {metric.said}{f' in {metric.unit}' if metric.unit else ''}",
         title=f"Differences of the {metric.said}",
-        level=found.held,
+        level=found.level,
         less_is_better=metric.less_is_better,
         kind=name,
     )
@@ -377,11 +207,11 @@ def _metric_blocks(found: Comparison, name: str, rows: Sequence[DifferenceFacts]
         yield blocks.Figure(drawn, f"{said} of each alternative, {from_base}.")
     cells = [
         [
-            one.pair(base),
+            _pair(one, base),
             wording.with_interval(one.apart, metric.unit),
-            one.alone(found.held),
-            one.apart.together(metric.unit),
-            VERDICTS.get(one.verdict, one.verdict),
+            _alone(one, found.level),
+            _together(one.apart, metric.unit),
+            VERDICTS[one.verdict],
         ]
         for one in rows
     ]
@@ -389,6 +219,30 @@ def _metric_blocks(found: Comparison, name: str, rows: Sequence[DifferenceFacts]
     why = found.untold.get(name)
     title = [first, "difference", "by itself", "interval of all together", "of all"]
     yield blocks.table(f"{said}, {from_base}", title, cells, note=f"No interval: {why}." if why else "")
+
+
+def _pair(one: DifferenceFacts, base: str | None) -> str:
+    """The other one, or both where bases differ."""
+    return f"{one.other} - {one.base}" if base is None else one.other
+
+
+def _alone(one: DifferenceFacts, level: float) -> str:
+    """What it would be if it were the only one."""
+    p, mean = one.apart.p, one.apart.mean
+    if p is None or mean is None or one.verdict == "alike":
+        return VERDICTS["alike" if one.verdict == "alike" else "refused"]
+    return VERDICTS["open" if p >= 1 - level else "less" if mean < 0 else "more"]
+
+
+def _together(one: Apart, unit: str) -> str:
+    return units.show_range(one.low_together, one.high_together, unit=unit)
+
+
+def _paid(one: Apart, chance: float | None, level: float) -> str:
+    """Whether a gain, or a loss, is one by this chance."""
+    if chance is None or one.mean is None:
+        return VERDICTS["refused"]
+    return "cannot be distinguished from 0" if chance >= 1 - level else "gains" if one.mean > 0 else "loses"
 
 
 def _how_judged(level: float) -> str:
@@ -402,24 +256,21 @@ def _how_judged(level: float) -> str:
 
 def _asked_section(found: Comparison) -> blocks.Section:
     """The stream, the draws, and each alternative in full."""
-    count, kind = found.replications, KINDS.get(found.draws, found.draws)
     facts = {
         "Stream": found.stream,
-        "Jobs": str(found.jobs or ""),
-        "Draws": ", ".join(filter(None, (f"{count:.0f}" if count else "", kind))),
+        "Jobs": str(found.jobs),
+        "Draws": f"{found.replications}, {KINDS[found.draws]}" if found.replications else KINDS[found.draws],
         "The log counts as": "" if found.units is None else f"{found.units:.4g} independent parts",
-        "Intervals hold with": "" if found.level is None else wording.level_text(found.level),
+        "Intervals hold with": wording.level_text(found.level),
         "Left out of averages": f"the first {100 * found.warm_up:g} % of the jobs to end" if found.warm_up else "",
-        "Seed": "" if found.seed is None else str(found.seed),
+        "Seed": str(found.seed),
     }
     return blocks.Section("asked", "What was asked", (blocks.pairs(facts), *_settings(found.alternatives)))
 
 
 def _settings(alternatives: Sequence[AlternativeFacts]) -> Iterator[blocks.Block]:
     """What is the same in all alternatives, and a table of what is not."""
-    said = [one.setting for one in alternatives]
-    if not said:
-        return
+    said = [_setting(one) for one in alternatives]
     fields = list(dict.fromkeys(name for one in said for name in one))
     differing = [name for name in fields if len({one.get(name) for one in said}) > 1]
     same = ", ".join(f"{name} {said[0][name]}" for name in fields if name not in differing)
@@ -432,12 +283,19 @@ def _settings(alternatives: Sequence[AlternativeFacts]) -> Iterator[blocks.Block
         yield blocks.table("What is not", ["alternative", *differing], rows, text_columns=1 + len(differing))
 
 
-def _changes(found: Changes) -> Iterator[blocks.Block]:
+def _setting(one: AlternativeFacts) -> dict[str, str]:
+    """Everything that an alternative says of itself, in words."""
+    said = {name.replace("_", " "): word for name, word in vars(one.policy).items()}
+    said |= {"estimates": one.estimates.label, "PEs": str(one.pes), "platform": one.platform or ""}
+    return {name: word for name, word in said.items() if word}
+
+
+def _changes(found: JobsAdvised) -> Iterator[blocks.Block]:
     """Each change with its gain, both verdicts, the chance that it is the best, and what its price buys."""
     changes = sorted(found.candidates, key=lambda one: -(one.gain.mean or 0.0))
     if not changes:
         return
-    level, metric = found.compared.held, metric_of(found.objective)
+    level, metric = found.compared.level, METRICS[found.objective]
     better = "lower" if metric.less_is_better else "higher"
     drawn = plots.differences(
         [
@@ -466,8 +324,8 @@ def _with_chance(one: Change) -> str:
     return f"{one.name}: best with {wording.probability(one.chance_best)}"
 
 
-def _changes_table(found: Changes, changes: Sequence[Change], level: float, better: str) -> blocks.Table:
-    metric, priced = metric_of(found.objective), any(one.price is not None for one in changes)
+def _changes_table(found: JobsAdvised, changes: Sequence[Change], level: float, better: str) -> blocks.Table:
+    metric, priced = METRICS[found.objective], any(one.price is not None for one in changes)
     rows = [[f"as it is: {found.base.name}", _value(found.base.value, found.objective), *[wording.NOTHING] * 7]]
     for one in changes:
         gain = one.gain
@@ -476,9 +334,9 @@ def _changes_table(found: Changes, changes: Sequence[Change], level: float, bett
                 one.name,
                 _value(one.value, found.objective),
                 wording.with_interval(gain, metric.unit),
-                gain.paid(gain.p, level),
-                gain.together(metric.unit),
-                gain.paid(gain.holm, level),
+                _paid(gain, gain.p, level),
+                _together(gain, metric.unit),
+                _paid(gain, gain.holm, level),
                 "bound" if one.kind == BOUND else wording.probability(one.chance_best),
                 *map(wording.digits, (one.price, one.gain_per_price)),
             ]
@@ -496,7 +354,7 @@ def _changes_table(found: Changes, changes: Sequence[Change], level: float, bett
     )
 
 
-def _changes_note(found: Changes, level: float) -> str:
+def _changes_note(found: JobsAdvised, level: float) -> str:
     bound = " A bound is what nobody can have; it shows what better estimates could give at most."
     said = _how_judged(level) + (bound if any(one.kind == BOUND for one in found.candidates) else "")
     return said + (f" Not distinguished from what pays most: {', '.join(found.ties)}." if found.ties else "")
@@ -507,7 +365,7 @@ def _changes_note(found: Changes, level: float) -> str:
 
 def sentences(found: Comparison) -> list[str]:
     """One for each metric: what is surely less or more, what cannot be distinguished, or why no interval is stated."""
-    return [_sentence(found, metric_of(name), rows) for name, rows in found.by_metric().items()]
+    return [_sentence(found, METRICS[name], rows) for name, rows in found.by_metric().items()]
 
 
 def _sentence(found: Comparison, metric: Metric, rows: Sequence[DifferenceFacts]) -> str:
@@ -571,32 +429,16 @@ def _by(one: Apart, unit: str) -> str:
 # Folders
 
 
-def save_comparison(found: Compared, page: blocks.Page, document: Mapping[str, Any], folder: Path) -> None:
-    """What `jobs compare -o` names: comparison.json, draws.csv, report.html and manifest.json."""
-    _save(found, page, document, folder, name="comparison.json", about=document)
-
-
-def save_advice(found: JobAdvice, page: blocks.Page, document: Mapping[str, Any], folder: Path) -> None:
-    """What `jobs advise -o` names: advice.json, draws.csv, report.html and manifest.json."""
-    _save(found.compared, page, document, folder, name="advice.json", about=document["compared"])
-
-
-def _save(
-    found: Compared,
-    page: blocks.Page,
-    document: Mapping[str, Any],
-    folder: Path,
-    *,
-    name: str,
-    about: Mapping[str, Any],
-) -> None:
-    """The document under a name, what each draw gave, the page, and which of them is which."""
-    text = render_page(page)
+def save_answer(answered: JobsCompared | JobsAdvised, found: Compared, page: blocks.Page, folder: Path) -> None:
+    """What `-o` names: comparison.json or advice.json, what each draw gave in draws.csv, report.html, manifest.json."""
+    name = "comparison.json" if isinstance(answered, JobsCompared) else "advice.json"
+    text, document = render_page(page), documents.to_dict(answered)
     files.write_text(folder / "draws.csv", files.csv_lines(_draw_rows(found)))
     files.write_json(folder / name, document)
     files.write_text(folder / "report.html", text)
+    asked = answered.compared
     said = {key: document[key] for key in ("format", "command", "sentence", "provenance") if key in document}
-    said |= {key: about[key] for key in ("stream", "draws", "replications")}
+    said |= {"stream": asked.stream, "draws": asked.draws, "replications": asked.replications}
     files.write_json(folder / "manifest.json", said | {"files": [name, "draws.csv", "report.html"]})
 
 

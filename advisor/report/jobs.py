@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from advisor import wording
 from advisor.report.html import render_page
+from advisor.report.job_answers import Planned, PolicyWords
 from advisor.report.origin import head, provenance_section
 from advisor.report.verdict import verdict
 from advisor.results import Provenance
@@ -18,14 +18,12 @@ from simulator import (
     job_metrics,
     job_table_lines,
     plots,
-    provenance,
     stream_lines,
     write_job_timeline,
 )
 
 ROW_BYTES, PAGE_BYTES = 100, 2**21
 """About what a row of the table takes, and everything else."""
-NOTHING_RUN = blocks.Text("This document has no averages: nothing was simulated.", quiet=True)
 TAILS = ("p95", "p99", "max")
 MEASURES = {
     "wait": ("wait_s", tuple(f"wait_{tail}_s" for tail in TAILS)),
@@ -45,9 +43,9 @@ class StreamFacts:
     """The stream that ran."""
 
     name: str
-    jobs: int | None
+    jobs: int
+    log: str
     notes: tuple[str, ...]
-    log: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,100 +54,86 @@ class PolicyFacts:
 
     name: str
     variant: str
-    processors: str
-    same_second: str
-    own: str = ""
-    """Its function; the words that it has none of are left out."""
-    order: str = ""
-    backfill: str = ""
-    candidates: str = ""
-    placement: str = ""
-    sizes: str = ""
-
-
-@dataclass(frozen=True)
-class EstimateFacts:
-    """What was planned with."""
-
-    source: str
-    correction: str
-    label: str
+    words: PolicyWords = field(metadata=documents.FLAT)
 
 
 @dataclass(frozen=True)
 class SettingFacts:
-    """What the jobs ran on."""
+    """What the jobs ran on, as the options say it."""
 
     platform: str | None
     times: str
-    draw: int | None
+    draw: int
     sizes: str
     model: str | None
     policy: str | None
+
+    @property
+    def files(self) -> list[Path]:
+        """Those that it names."""
+        own = None if self.policy is None else self.policy.partition(":")[0]
+        return [Path(one) for one in (self.platform, self.model, own) if one is not None]
 
 
 @dataclass(frozen=True)
 class RanJobs:
     """What `apportion jobs run` answers."""
 
+    format: int
     command: str
     stream: StreamFacts
     policy: PolicyFacts
-    estimates: EstimateFacts
+    estimates: Planned
     setting: SettingFacts
-    pes: int | None
+    pes: int
     engine: str
     tick_s: float
     seed: int | None
-    averages: job_metrics.JobAverages | None
+    averages: job_metrics.JobAverages
     offered_load: float | None
     overloaded: str | None
     delayed: job_metrics.Delayed | None
     classes: Mapping[str, tuple[job_metrics.JobClass, ...]]
     warnings: tuple[str, ...]
     provenance: Provenance
-    figures: Mapping[str, plots.Drawing] = field(default_factory=dict, metadata={"read": False})
-    """The drawings of the page by name, which documents lack; empty where there is nothing to draw."""
+
+
+Drawings = Mapping[str, plots.Drawing]
+"""Those of the page by name, empty where there is nothing to draw."""
 
 
 # Page
 
 
-def jobs_page(ran: RanJobs, run: tuple[blocks.Command, ...] = ()) -> blocks.Page:
+def jobs_page(ran: RanJobs, run: tuple[blocks.Command, ...] = (), drawn: Drawings | None = None) -> blocks.Page:
     """Averages, over time, by class, how it was asked."""
-    found, figures = ran.averages, {}
-    if found is not None:
-        figures = {
-            "mean wait": wording.duration(found.wait_s),
-            "mean bounded slowdown": wording.digits(found.bounded_slowdown, 4),
-            "utilisation": wording.percent(found.utilisation, 1),
-            "wait of 95 % is below": wording.duration(found.wait_p95_s),
-        }
+    found, figures = ran.averages, drawn or {}
+    key_figures = {
+        "mean wait": wording.duration(found.wait_s),
+        "mean bounded slowdown": wording.digits(found.bounded_slowdown, 4),
+        "utilisation": wording.percent(found.utilisation, 1),
+        "wait of 95 % is below": wording.duration(found.wait_p95_s),
+    }
+    busy = _figure(figures, "busy", "PEs that jobs have (dotted: all there are), and jobs that wait.")
+    waits = _figure(figures, "waits", "Which share of the jobs waits longer.")
+    over_time = _figure(figures, "pes", "Which job had which PEs.")
     return blocks.Page(
         title=f"{wording.counted(ran.stream.jobs, 'job')} of {ran.stream.name or 'a stream'}",
         answer=_answer(ran),
         sections=(
             blocks.Section("averages", "Averages", tuple(_averages(ran))),
-            _over_time_section(ran),
-            blocks.Section("classes", "Classes of jobs", tuple(_classes(ran)) or (NOTHING_RUN,)),
+            *([blocks.Section("over-time", "Over time", over_time)] if over_time else []),
+            blocks.Section("classes", "Classes of jobs", tuple(_classes(ran, figures))),
             _asked_section(ran),
             provenance_section(ran.provenance, ran.seed),
         ),
-        picture=tuple(
-            filter(
-                None,
-                (
-                    _figure(ran, "busy", "PEs that jobs have (dotted: all there are), and jobs that wait."),
-                    _figure(ran, "waits", "Which share of the jobs waits longer."),
-                ),
-            )
-        ),
+        picture=tuple(column for column in (busy, waits) if column),
         run=run,
         facts=blocks.pairs(_facts(ran)),
-        rows=None if found is None else _measures(found, FIRST),
+        rows=_measures(found, FIRST),
         verdict=verdict(ran.warnings),
-        settings=f"engine {ran.engine or wording.NOTHING}",
-        key_figures=blocks.pairs({name: text for name, text in figures.items() if text != wording.NOTHING}),
+        settings=f"engine {ran.engine}",
+        key_figures=blocks.pairs({name: text for name, text in key_figures.items() if text != wording.NOTHING}),
         **head(ran.command, ran.warnings, ran.provenance),
     )
 
@@ -162,8 +146,6 @@ def _facts(ran: RanJobs) -> dict[str, str]:
 
 def _answer(ran: RanJobs) -> str:
     found = ran.averages
-    if found is None:
-        return "Nothing was simulated."
     marked = ", but the stream is overloaded and the averages measure its length" if ran.overloaded else ""
     waits, slow = wording.duration(found.wait_s), wording.digits(found.bounded_slowdown, 4)
     said = f"Under {ran.policy.name} a job waits {waits} in the mean, and its bounded slowdown is {slow}"
@@ -173,9 +155,6 @@ def _answer(ran: RanJobs) -> str:
 def _averages(ran: RanJobs) -> Iterator[blocks.Block]:
     """Means, tails and the machine's share."""
     found = ran.averages
-    if found is None:
-        yield NOTHING_RUN
-        return
     if ran.overloaded:
         yield blocks.Text(f"Overloaded: {ran.overloaded}.")
     share = wording.percent(found.warm_up, 1)
@@ -205,18 +184,12 @@ def _row(found: job_metrics.JobAverages, key: str, tails: tuple[str, ...]) -> li
     return [*map(show, values), *[wording.NOTHING] * (3 - len(tails))]
 
 
-def _over_time_section(ran: RanJobs) -> blocks.Section:
-    """Who had which PE."""
-    drawn = _figure(ran, "pes", "Which job had which PEs.")
-    return blocks.Section("over-time", "Over time", drawn or (blocks.Text("No figure was drawn.", quiet=True),))
-
-
-def _classes(ran: RanJobs) -> Iterator[blocks.Block]:
+def _classes(ran: RanJobs, figures: Drawings) -> Iterator[blocks.Block]:
     """Who waits most."""
     for kind, what in (("processors", "processors"), ("run", "run time")):
         if entries := ran.classes.get(kind, ()):
             yield _classes_table(entries, what)
-            yield from _figure(ran, f"classes-{kind}", f"Bounded slowdown by {what}.")
+            yield from _figure(figures, f"classes-{kind}", f"Bounded slowdown by {what}.")
 
 
 def _classes_table(entries: tuple[job_metrics.JobClass, ...], what: str) -> blocks.Table:
@@ -238,9 +211,9 @@ def _asked_section(ran: RanJobs) -> blocks.Section:
     setting = ran.setting
     facts = {
         "Stream": ran.stream.name,
-        "Jobs": "" if ran.stream.jobs is None else str(ran.stream.jobs),
-        "PEs": str(ran.pes or ""),
-        "Policy": ran.policy.variant or ran.policy.name,
+        "Jobs": str(ran.stream.jobs),
+        "PEs": str(ran.pes),
+        "Policy": ran.policy.variant,
         "Estimates": ran.estimates.label,
         "Offered load": wording.digits(ran.offered_load),
         "Platform": setting.platform or "",
@@ -258,8 +231,8 @@ def delayed_text(late: job_metrics.Delayed) -> str:
     return f"{late.delayed} of {late.sampled} sampled ({ends}), by {by} in the mean of all"
 
 
-def _figure(ran: RanJobs, name: str, caption: str) -> tuple[blocks.Figure, ...]:
-    drawn = ran.figures.get(name)
+def _figure(figures: Drawings, name: str, caption: str) -> tuple[blocks.Figure, ...]:
+    drawn = figures.get(name)
     return (blocks.Figure(drawn, caption),) if drawn else ()
 
 
@@ -285,67 +258,49 @@ def variant(runs: JobRuns) -> str:
     return ", ".join([*words, passes[policy.same_second], f"estimates {runs.estimates.name}"])
 
 
-def jobs_document(
+def ran_jobs(
     runs: JobRuns,
     *,
     log: Path,
     warm_up: float,
+    setting: SettingFacts,
     delayed: job_metrics.Delayed | None = None,
     seed: int | None = None,
-    ran_on: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """What `jobs run --json` prints.
+) -> RanJobs:
+    """What `jobs run` answers.
 
     Raises ScenarioError for a run without jobs.
 
-    Parameters
-    ----------
-    log
-        The file that the stream was read from.
-    warm_up
-        Share of the jobs that averages leave out.
-    delayed
-        Of the sample of `--fairness`.
-    seed
-        Of that sample.
-    ran_on
-        Options that say what the jobs ran on: `platform`, `times`, `draw`, `sizes`, and files: `model`, `policy`.
+    `log`: the file that the stream was read from.
+    `warm_up`: share of the jobs that averages leave out.
+    `delayed`: of the sample of `--fairness`.
+    `seed`: of that sample.
     """
-    stream, overloaded = runs.stream, job_metrics.overload(runs)
-    load, setting = job_metrics.offered_load(runs), dict(ran_on or {})
-    files_read = [log, *(setting[name] for name in ("platform", "model") if setting.get(name) is not None)]
-    files_read += [Path(str(setting["policy"]).partition(":")[0])] if setting.get("policy") else []
-    return {
-        "format": 1,
-        "command": "jobs run",
-        "stream": {"name": stream.name, "jobs": len(stream), "log": str(log), "notes": list(stream.notes)},
-        "policy": {"name": runs.policy.name, "variant": variant(runs), **runs.policy.to_dict()},
-        "estimates": runs.estimates.to_dict(),
-        "setting": {
-            name: value if value is None or isinstance(value, int) else str(value) for name, value in setting.items()
-        },
-        "pes": runs.pes,
-        "engine": runs.engine,
-        "tick_s": runs.tick_s,
-        "seed": seed,
-        "averages": job_metrics.averages(runs, warm_up=warm_up).to_dict(),
-        "offered_load": load if load < float("inf") else None,
-        "overloaded": overloaded,
-        "delayed": None if delayed is None else delayed.to_dict(),
-        "classes": {
-            kind: [one.to_dict() for one in job_metrics.by_class(runs, kind, warm_up=warm_up)]
-            for kind in job_metrics.CLASSES
-        },
-        "warnings": [] if overloaded is None else [f"overloaded: {overloaded}"],
-        "provenance": provenance.provenance(
-            seed=seed, inputs={str(path): files.digest_of(path) for path in files_read}
-        ),
-    }
+    stream, overloaded, load = runs.stream, job_metrics.overload(runs), job_metrics.offered_load(runs)
+    return RanJobs(
+        format=1,
+        command="jobs run",
+        stream=StreamFacts(stream.name, len(stream), str(log), tuple(stream.notes)),
+        policy=PolicyFacts(runs.policy.name, variant(runs), PolicyWords.of(runs.policy)),
+        estimates=Planned.of(runs.estimates),
+        setting=setting,
+        pes=runs.pes,
+        engine=runs.engine,
+        tick_s=runs.tick_s,
+        seed=seed,
+        averages=job_metrics.averages(runs, warm_up=warm_up),
+        offered_load=load if load < float("inf") else None,
+        overloaded=overloaded,
+        delayed=delayed,
+        classes={kind: tuple(job_metrics.by_class(runs, kind, warm_up=warm_up)) for kind in job_metrics.CLASSES},
+        warnings=() if overloaded is None else (f"overloaded: {overloaded}",),
+        provenance=Provenance.of(seed, {str(path): files.digest_of(path) for path in (log, *setting.files)}),
+    )
 
 
 def save_jobs(
     runs: JobRuns,
-    document: Mapping[str, Any],
+    ran: RanJobs,
     *,
     folder: Path | None,
     jobs: Path | None,
@@ -353,11 +308,11 @@ def save_jobs(
     run: tuple[blocks.Command, ...] = (),
 ) -> None:
     """What `-o` (jobs.csv, report.html, manifest.json), `--jobs` and `--timeline` name, where they are given."""
+    document = documents.to_dict(ran)
     if folder is not None:
-        ran = documents.from_dict(RanJobs, document)
-        ran = replace(ran, figures=figures(runs, document["averages"]["warm_up"]))
         files.write_pieces(folder / "jobs.csv", job_table_lines(runs))
-        files.write_text(folder / "report.html", render_page(jobs_page(ran, run)))
+        page = jobs_page(ran, run, figures(runs, ran.averages.warm_up))
+        files.write_text(folder / "report.html", render_page(page))
         files.write_json(folder / "manifest.json", document)
     if jobs is not None:
         files.write_pieces(jobs, stream_lines(runs, jobs.suffix))

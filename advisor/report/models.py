@@ -14,12 +14,8 @@ Entry = Mapping[str, Any]
 def fit_page(found: Mapping[str, Any], formulas: Mapping[str, str], warnings: Sequence[str]) -> blocks.Page:
     """The coefficients of each part of a run, how good they are, and which assumptions hold.
 
-    Parameters
-    ----------
-    found
-        Diagnostics of each column of measured seconds.
-    formulas
-        Of each, as it was given.
+    `found`: diagnostics of each column of measured seconds.
+    `formulas`: of each, as it was given.
     """
     answers = [_fitted(response, formulas[response], one) for response, one in found.items()]
     first = next(iter(found.values()))

@@ -1,11 +1,18 @@
 """What every page says of where a result comes from: command, date, warnings, machine, versions, hashes, time taken."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from advisor import wording
 from advisor.results import Provenance
 from simulator import Machine, blocks
+from simulator.models.network import MessageModel
+
+PROBES = 8.0, 2.0**20
+"""Bytes of messages whose time is shown."""
 
 
 def head(command: str, warnings: tuple[str, ...], origin: Provenance) -> dict[str, Any]:
@@ -18,10 +25,7 @@ def provenance_section(
 ) -> blocks.Section:
     """Everything needed to do it again.
 
-    Parameters
-    ----------
-    more
-        What else there is to know, such as the time taken.
+    `more`: what else there is to know, such as the time taken.
     """
     facts = [("Made", origin.made or wording.NOTHING), ("Seed", str(seed)), *_rested_on(origin)]
     facts += [(name, text) for name, text in (more or {}).items() if text]
@@ -48,10 +52,30 @@ def _rested_on(origin: Provenance) -> list[tuple[str, str]]:
     return [*versions, *((f"Hash of {name}", value) for name, value in origin.inputs.items())]
 
 
-def machine_section(machine: Machine | None, link: Mapping[str, Any]) -> blocks.Section:
-    """What is known of the machine, and of its messages by their sizes and times."""
+@dataclass(frozen=True)
+class MessageTimes:
+    """What messages of some sizes take."""
+
+    sizes_bytes: tuple[float, ...]
+    times_s: tuple[float, ...]
+
+    @classmethod
+    def of(cls, model: MessageModel) -> "MessageTimes":
+        """By a model."""
+        return cls(PROBES, tuple(model.time_s(np.array(PROBES)).tolist()))
+
+    @property
+    def text(self) -> str:
+        """What each takes."""
+        known = zip(self.times_s, self.sizes_bytes, strict=True)
+        return ", ".join(f"{wording.duration(time)} for {wording.size_text(size)}" for time, size in known)
+
+
+def machine_section(machine: Machine | None, messages: MessageTimes | None = None) -> blocks.Section:
+    """What is known of the machine, and of its messages."""
     facts = _of_machine(machine) if machine is not None else {}
-    return blocks.Section("machine", "Machine", (blocks.pairs(facts | {"Messages": _messages(link)}),))
+    said = "" if messages is None else messages.text
+    return blocks.Section("machine", "Machine", (blocks.pairs(facts | {"Messages": said}),))
 
 
 def _of_machine(machine: Machine) -> dict[str, str]:
@@ -77,10 +101,3 @@ def _of_machine(machine: Machine) -> dict[str, str]:
         "Load before the run": f"{load} (mean over 1, 5, 15 min)" if load else "",
         "Frequency governor": machine.governor or "",
     }
-
-
-def _messages(link: Mapping[str, Any]) -> str:
-    """What the smallest and the largest message take."""
-    knots = list(zip(link.get("sizes_bytes") or (), link.get("times_s") or (), strict=False))
-    ends = [knots[0], knots[-1]] if len(knots) > 1 else knots
-    return ", ".join(f"{wording.duration(time)} for {wording.size_text(size)}" for size, time in ends)

@@ -1,12 +1,12 @@
-"""The page of `reproduce all`: every table of the papers and ours, and what cannot be had."""
+"""Tables of the papers and ours, cell by cell, and the page of `reproduce all`."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from advisor import wording
 from advisor.results import Provenance
-from simulator import blocks
+from simulator import blocks, documents
 
 NAMES = {
     "allocation": "Process allocation for unmodified programs",
@@ -19,76 +19,191 @@ NAMES = {
 DIGITS = 6
 
 
+REPRODUCED = "reproduced"
+REPEATED = "repeated here"
+INPUT = "taken as given"
+NOT_REPRODUCED = "not reproduced"
+IMPOSSIBLE = "not reproducible"
+DEFINITION = "nothing to compute"
+VERDICTS = {
+    REPRODUCED: "computed from what the paper prints, the same figures within their rounding or the stated share",
+    REPEATED: "the same experiment on other data or another machine: figures may differ, and do",
+    NOT_REPRODUCED: "computed, and some cells differ or cannot be had; the reason is given",
+    IMPOSSIBLE: "a machine that is gone or inputs that are not printed; the reason is given",
+    INPUT: "measured on a machine that is gone; what we compute starts from it",
+    DEFINITION: "a drawing or a definition, no result",
+}
+"""Verdict on a table -> what it means."""
+PERCENT = "%"
+RELATIVE_TO = 1e-12
+
+
 @dataclass(frozen=True)
-class CellFacts:
+class Cell:
     """A printed figure and ours."""
 
     where: str
+    """Row of the table."""
     what: str
-    unit: str
-    printed: float | None
+    """Column of the table."""
+    printed: float
     ours: float | None
-    difference: float | None
-    within_rounding: bool
-    off_percent: float | None
+    """None: not to be had."""
+    half_unit: float = 0.0
+    """How far two figures may be apart by rounding alone: half of the last digit, and what rounded inputs do."""
+    unit: str = ""
+
+    @property
+    def off(self) -> float | None:
+        """How far ours lies beyond rounding: in percent of the printed figure, in points where both are percent."""
+        if self.ours is None:
+            return None
+        beyond = max(0.0, abs(self.ours - self.printed) - self.half_unit * (1 + 1e-9) - RELATIVE_TO)
+        if self.unit == PERCENT:
+            return beyond
+        return 100 * beyond / max(abs(self.printed), RELATIVE_TO)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, with the difference."""
+        return {
+            "where": self.where,
+            "what": self.what,
+            "unit": self.unit,
+            "printed": self.printed,
+            "ours": self.ours,
+            "difference": None if self.ours is None else self.ours - self.printed,
+            "off_percent": self.off,
+            "within_rounding": None if self.off is None else self.off == 0,
+        }
 
 
 @dataclass(frozen=True)
-class TableFacts:
-    """A table or figure of a paper, and our verdict on it."""
+class Compared:
+    """A table or figure of a paper, the verdict on it, and the cells that were compared."""
 
-    paper: str
     number: str
+    """As the paper counts: `table 4`."""
     title: str
     verdict: str
     because: str
-    within_rounding: int | None
-    worst_off_percent: float | None
-    cells: tuple[CellFacts, ...]
+    cells: tuple[Cell, ...] = ()
+
+    @property
+    def offs(self) -> list[float]:
+        """How far the cells that could be had lie beyond rounding."""
+        return [cell.off for cell in self.cells if cell.off is not None]
+
+    @property
+    def within_rounding(self) -> int:
+        """Cells that are the same."""
+        return sum(off == 0 for off in self.offs)
+
+    @property
+    def worst_off_percent(self) -> float | None:
+        """Of the cell that is furthest off."""
+        return max(self.offs, default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: the cells and counts over them."""
+        counts = {"compared": len(self.offs), "within_rounding": self.within_rounding}
+        return documents.by_field(self) | counts | {"worst_off_percent": self.worst_off_percent}
 
 
 @dataclass(frozen=True)
-class PaperFacts:
-    """A paper."""
+class Paper:
+    """A paper whose tables were computed, or why they could not be."""
 
     name: str
     citation: str
-    error: str
-    tables: tuple[TableFacts, ...]
     misprints: tuple[str, ...]
-    figures: tuple[str, ...]
+    tables: tuple[Compared, ...] = ()
+    figures: tuple[str, ...] = ()
+    """Drawings, from the folder of all."""
+    result: Mapping[str, Any] | None = field(default=None, metadata=documents.SPARE)
+    """What its module returned."""
+    error: str | None = None
 
-
-@dataclass(frozen=True)
-class CellCounts:
-    """How many figures were looked at."""
-
-    printed: int | None
-    compared: int | None
-    within_rounding: int | None
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return documents.by_field(self) | {"state": "done" if self.error is None else "failed"}
 
 
 @dataclass(frozen=True)
 class Reproduced:
     """What `apportion reproduce all` answers."""
 
-    papers: tuple[PaperFacts, ...]
-    counts: Mapping[str, int]
-    cells: CellCounts
-    verdicts: Mapping[str, str]
-    drawings: Mapping[str, Any]
-    """By paper: titles and figures as SVG."""
-    not_reproduced: tuple[TableFacts, ...]
-    warnings: tuple[str, ...]
+    papers: tuple[Paper, ...]
     provenance: Provenance
 
+    @property
+    def tables(self) -> list[tuple[str, Compared]]:
+        """All of them, each with the name of its paper."""
+        return [(paper.name, one) for paper in self.papers for one in paper.tables]
 
-def papers_page(found: Reproduced) -> blocks.Page:
+    @property
+    def cells(self) -> list[Cell]:
+        """Of all tables."""
+        return [cell for _, table in self.tables for cell in table.cells]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Verdict -> tables and figures."""
+        verdicts = [table.verdict for _, table in self.tables]
+        return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+
+    @property
+    def compared(self) -> int:
+        """Cells that could be computed."""
+        return sum(cell.ours is not None for cell in self.cells)
+
+    @property
+    def within_rounding(self) -> int:
+        """Cells that are the same."""
+        return sum(cell.off == 0 for cell in self.cells)
+
+    @property
+    def not_reproduced(self) -> list[tuple[str, Compared]]:
+        """Tables that differ or cannot be had."""
+        return [(name, one) for name, one in self.tables if one.verdict in {NOT_REPRODUCED, IMPOSSIBLE}]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What failed, and what papers warn of."""
+        failed = [f"{one.name} failed: {one.error}" for one in self.papers if one.error]
+        said = [f"{one.name}: {line}" for one in self.papers for line in (one.result or {}).get("warnings", ())]
+        return (*failed, *said)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        cells = {"printed": len(self.cells), "compared": self.compared, "within_rounding": self.within_rounding}
+        return {
+            "format": 1,
+            "command": "reproduce",
+            **documents.by_field(self),
+            "verdicts": dict(VERDICTS),
+            "counts": self.counts,
+            "cells": cells,
+            "not_reproduced": [
+                {"paper": name} | {key: getattr(one, key) for key in ("number", "title", "verdict", "because")}
+                for name, one in self.not_reproduced
+            ],
+            "warnings": list(self.warnings),
+        }
+
+
+# Page
+
+
+Drawings = Mapping[str, Sequence[tuple[str, str]]]
+"""By paper: titles and figures as SVG."""
+
+
+def papers_page(found: Reproduced, drawings: Drawings) -> blocks.Page:
     """Inventory, a section per paper, what cannot be reproduced, provenance."""
     counts = {name: count for name, count in found.counts.items() if count}
     said = ", ".join(f"{count} {name}" for name, count in counts.items())
     papers = (
-        blocks.Section(f"paper-{one.name}", NAMES.get(one.name, one.name), tuple(_paper(found, one)))
+        blocks.Section(f"paper-{one.name}", NAMES.get(one.name, one.name), tuple(_paper(one, drawings)))
         for one in found.papers
     )
     return blocks.Page(
@@ -100,9 +215,9 @@ def papers_page(found: Reproduced) -> blocks.Page:
         settings="on shipped recordings, nothing was run",
         key_figures=blocks.pairs(
             {
-                "figures of the papers looked at": str(found.cells.printed or ""),
-                "of them computed again": str(found.cells.compared or ""),
-                "the same within rounding": str(found.cells.within_rounding or ""),
+                "figures of the papers looked at": str(len(found.cells)),
+                "of them computed again": str(found.compared),
+                "the same within rounding": str(found.within_rounding),
             }
         ),
         warnings=found.warnings,
@@ -112,23 +227,22 @@ def papers_page(found: Reproduced) -> blocks.Page:
 def _inventory(found: Reproduced) -> blocks.Section:
     rows = [
         [
-            f"{paper.name}, {one.number}",
+            f"{name}, {one.number}",
             one.verdict,
             f"{one.within_rounding} of {len(one.cells)}" if one.cells else wording.NOTHING,
             _short(one.worst_off_percent, " %"),
             one.title,
         ]
-        for paper in found.papers
-        for one in paper.tables
+        for name, one in found.tables
     ]
     head = ["table", "verdict", "cells within rounding", "worst beyond it", "what it shows"]
     note = "Beyond rounding: in percent of the printed figure, or in points where figures are percentages."
     shown = blocks.table("Verdict on each", head, rows, text_columns=5, note=note)
-    meant = blocks.Folded("What the verdicts mean", (blocks.pairs(found.verdicts),))
+    meant = blocks.Folded("What the verdicts mean", (blocks.pairs(VERDICTS),))
     return blocks.Section("inventory", "All tables and figures", (shown, meant))
 
 
-def _paper(found: Reproduced, paper: PaperFacts) -> Iterator[blocks.Block]:
+def _paper(paper: Paper, drawings: Drawings) -> Iterator[blocks.Block]:
     yield blocks.Text(paper.citation)
     if paper.error:
         yield blocks.Text(f"Failed: {paper.error}")
@@ -137,13 +251,13 @@ def _paper(found: Reproduced, paper: PaperFacts) -> Iterator[blocks.Block]:
     if paper.misprints:
         items = tuple((str(number), line) for number, line in enumerate(paper.misprints, start=1))
         yield blocks.Folded("Misprints and open points, and what we took them for", (blocks.Pairs(items),))
-    if paper.figures and paper.name not in found.drawings:
+    if paper.figures and paper.name not in drawings:
         yield blocks.Text(f"Drawings in the folder of this page: {', '.join(paper.figures)}.", quiet=True)
-    for title, svg in found.drawings.get(paper.name, ()):
+    for title, svg in drawings.get(paper.name, ()):
         yield blocks.Figure(svg, f"{NAMES.get(paper.name, paper.name)}: {title}")
 
 
-def _table(one: TableFacts) -> blocks.Block:
+def _table(one: Compared) -> blocks.Block:
     """A table with its cells, folded under its verdict."""
     summary = f"{one.number[:1].upper()}{one.number[1:]}, {one.verdict}: {one.title}"
     rows = [
@@ -152,18 +266,14 @@ def _table(one: TableFacts) -> blocks.Block:
             cell.what + (f", {cell.unit}" if cell.unit else ""),
             _number(cell.printed),
             _number(cell.ours),
-            _number(cell.difference, digits=3),
-            "yes" if cell.within_rounding else _off(cell),
+            _number(None if cell.ours is None else cell.ours - cell.printed, digits=3),
+            "yes" if cell.off == 0 else _short(cell.off, " points" if cell.unit == "%" else " %"),
         ]
         for cell in one.cells
     ]
     head = ["where", "what", "printed", "ours", "difference", "within rounding"]
     shown = blocks.table(summary, head, rows, text_columns=2, note="Otherwise how far beyond it.")
     return blocks.Folded(summary, (blocks.Text(one.because), *([shown] if rows else [])))
-
-
-def _off(cell: CellFacts) -> str:
-    return _short(None if cell.ours is None else cell.off_percent, " points" if cell.unit == "%" else " %")
 
 
 def _short(value: float | None, unit: str) -> str:
@@ -176,7 +286,7 @@ def _number(value: float | None, *, digits: int = DIGITS) -> str:
 
 def _impossible(found: Reproduced) -> blocks.Section:
     items = tuple(
-        (f"{one.paper}, {one.number}", f"{one.title}: {one.verdict}. {one.because}") for one in found.not_reproduced
+        (f"{name}, {one.number}", f"{one.title}: {one.verdict}. {one.because}") for name, one in found.not_reproduced
     )
     return blocks.Section(
         "not-reproduced", "Not reproduced, and why", (blocks.Pairs(items) if items else blocks.Text("Nothing."),)

@@ -1,7 +1,7 @@
 """The answer as a picture: who gets how much, advised against as now in time, predicted against measured."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,12 +34,8 @@ def answer_picture(
 ) -> tuple[tuple[blocks.Figure, ...], ...]:
     """The figures that a page opens with, in columns; none where nothing is recommended.
 
-    Parameters
-    ----------
-    shares
-        Of each PE, see `simulator.shares_of`; by default units alone, as far as the strategies tell them.
-    advised
-        What the best strategy is called.
+    `shares`: of each PE, see `simulator.shares_of`; by default units alone, as far as the strategies tell them.
+    `advised`: what the best strategy is called.
     """
     best = compared.best
     if best is None or not best.partition:
@@ -74,10 +70,7 @@ def columns(
 ) -> tuple[tuple[blocks.Figure, ...], ...]:
     """The figures side by side, two columns of about the same height, as far as there are any.
 
-    Parameters
-    ----------
-    short
-        Whether the first figure leaves room below it.
+    `short`: whether the first figure leaves room below it.
     """
     left, right = ((who, measured), (runs,)) if short and runs is not None else ((who,), (runs, measured))
     found = (tuple(one for one in side if one is not None) for side in (left, right))
@@ -117,10 +110,7 @@ def plain_shares(compared: Compared, before: Strategy | None, best: Strategy) ->
 def who_figure(shares: Sequence[Share], unit: str, names: tuple[str, str], *, of: str = "PE") -> blocks.Figure | None:
     """Who gets how much.
 
-    Parameters
-    ----------
-    of
-        What each share is of.
+    `of`: what each share is of.
     """
     rows, gathered = gathered_shares(shares)
     of = gathered if of == "PE" else of
@@ -278,14 +268,3 @@ def lifted(shown: Sequence[blocks.Block], most: int = 2) -> tuple[tuple[blocks.F
     """The first figures of a section, which its page opens with, and what is left of it."""
     figures = [one for one in shown if isinstance(one, blocks.Figure)][:most]
     return tuple(figures), tuple(one for one in shown if one not in figures)
-
-
-def commands(*lines: tuple[str, str]) -> tuple[blocks.Command, ...]:
-    """Lines with what they are for, those without a line left out."""
-    return tuple(_commands(lines))
-
-
-def _commands(lines: Sequence[tuple[str, str]]) -> Iterator[blocks.Command]:
-    for said, line in lines:
-        if line:
-            yield blocks.Command(line, said)

@@ -2,19 +2,22 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from advisor import wording
 from advisor.report.illustrated import RULES, Speed, Trace
-from advisor.report.origin import head, machine_section, provenance_section
-from advisor.report.picture import answer_picture, commands
+from advisor.report.origin import MessageTimes, head, machine_section, provenance_section
+from advisor.report.picture import answer_picture
 from advisor.report.strategies import first_rows, strategies_section
-from advisor.report.timelines import HEADING, Timeline, TooLong, timeline_section
+from advisor.report.timelines import Timeline, TooLong, timeline_section
 from advisor.report.verdict import speeds_line, verdict
 from advisor.report.verification import errors_of, first_measured, verification_section
 from advisor.results import Compared, Provenance
 from advisor.verification.check import VerifiedConfiguration
+from advisor.verification.pieces import Piece
+from advisor.verification.residuals import Bias
 from simulator import Machine, Share, blocks, documents, intervals, plots
 
 MOST_SPEEDS, MOST_COLUMNS = 12, 5
@@ -25,23 +28,18 @@ MOST_SPEEDS, MOST_COLUMNS = 12, 5
 class SpeedPoint:
     """A measured size."""
 
-    n: int | None
-    rows: int | None
-    size_elements: float | None
+    n: int
+    rows: int
+    """Of its panel."""
+    size_elements: float
+    volume: float
+    repetitions: int
     speed: Speed
     interval_percent: float | None
-    stable: bool | None
+    stable: bool
+    """Whether its median is known as well as was asked for."""
+    cpu_s: tuple[float, ...]
     wall_s: tuple[float, ...]
-
-    @property
-    def unstable(self) -> bool:
-        """Whether its median is not known as well as was asked for."""
-        return self.stable is False
-
-    @property
-    def panel(self) -> int:
-        """Rows of its panel; all n where it does not say."""
-        return (self.n or 0) if self.rows is None else self.rows
 
 
 @dataclass(frozen=True)
@@ -59,8 +57,9 @@ class MeasuredLoad:
 
     pe: str
     rule: str
-    trace: Trace | None
-    predicted_share: float | None
+    """Empty where a simulation has no load there."""
+    trace: Trace
+    predicted_share: float
 
 
 @dataclass(frozen=True)
@@ -68,25 +67,31 @@ class PieceFacts:
     """What a real piece of the application attained beyond what the band says."""
 
     pe: str
-    difference_percent: float | None
+    rows: int
+    speed_of_band: float
+    speed_attained: float
+    difference_percent: float
+    corrected_by_percent: float
 
-
-@dataclass(frozen=True)
-class DomainFacts:
-    """A sharing domain that was found."""
-
-    kind: str
+    @classmethod
+    def of(cls, piece: Piece) -> "PieceFacts":
+        """Of the runs of a piece, by their median."""
+        attained = float(np.median(piece.attained))
+        off, corrected = 100 * (attained / piece.said - 1), 100 * (piece.ratio - 1)
+        return cls(piece.pe, piece.rows, piece.said, attained, off, corrected)
 
 
 @dataclass(frozen=True)
 class NeighbourFacts:
-    """What PEs were seen to lose to each other."""
+    """What PEs were seen to lose to each other, or why that was not measured."""
 
-    missing: str
-    domains: tuple[DomainFacts, ...]
-    beyond_percent: Mapping[str, float | None]
-    kernel: str
-    share_together: float | None
+    missing: str = ""
+    domains: tuple[str, ...] = ()
+    """Kinds of sharing domains that were found."""
+    beyond_percent: Mapping[str, float | None] = field(default_factory=dict)
+    """Level without a domain -> up to which loss none was seen."""
+    kernel: str = ""
+    share_together: float | None = None
 
 
 @dataclass(frozen=True)
@@ -94,74 +99,60 @@ class Calibration:
     """How far speeds can be trusted."""
 
     pieces: tuple[PieceFacts, ...]
-    neighbours: NeighbourFacts | None
-
-
-@dataclass(frozen=True)
-class Operation:
-    """What one process did in the replication that was kept."""
-
-    process: int
-    pe: str
-    operation: str
-    start_s: float | None
-    end_s: float | None
+    neighbours: NeighbourFacts
 
 
 @dataclass(frozen=True)
 class QuickstartResult:
     """What `apportion quickstart` answers."""
 
+    format: int
     command: str
-    budget_s: float | None
+    budget_s: float
     warnings: tuple[str, ...]
-    machine: Machine | None
+    machine: Machine
     kernels: tuple[KernelSpeeds, ...]
-    calibration: Calibration | None
-    load: MeasuredLoad | None
-    link: Mapping[str, Any]
-    timeline: tuple[Operation, ...]
+    calibration: Calibration
+    load: MeasuredLoad
+    messages: MessageTimes
+    compared: Compared = field(metadata=documents.FLAT)
+    shares: tuple[Share, ...]
+    """What each PE gets, and what it can do."""
     timelines: tuple[Timeline | TooLong, ...]
     verification: tuple[VerifiedConfiguration, ...]
-    available_share: float | None
-    seconds: Mapping[str, float] | None
+    bias: Bias | None
+    available_share: float
+    """Of the loaded PE, measured."""
+    seconds: Mapping[str, float]
     provenance: Provenance
     report: str
     scenario: str
-    stated: Compared = field(metadata=documents.FLAT)
-    shares: tuple[Share, ...] = ()
-    """What each PE gets, and what it can do; results of older versions have none."""
-
-    @property
-    def compared(self) -> Compared:
-        """The strategies, with the PE of each process."""
-        known = self.stated.pes or tuple(dict.fromkeys(entry.pe for entry in self.kernels))
-        named = {entry.process: entry.pe for entry in self.timeline}
-        names = wording.pe_names(replace(self.stated, pes=known))
-        return replace(self.stated, pes=tuple(named.get(place, name) for place, name in enumerate(names)))
 
 
 def quickstart_page(result: QuickstartResult) -> blocks.Page:
     """Machine, speeds, load, one replication, strategies, real runs."""
-    compared, machine = result.compared, result.machine
-    took = "" if result.seconds is None else wording.took_text(result.seconds)
+    compared = result.compared
     return blocks.Page(
         title=wording.asked(compared.application),
         answer=wording.answer(compared),
         sections=(
-            machine_section(machine, result.link),
+            machine_section(result.machine, result.messages),
             _speeds_section(result),
             _load_section(result),
-            timeline_section(result.timelines, compared.application, otherwise=_recorded_section(result)),
+            timeline_section(result.timelines, compared.application),
             strategies_section(compared),
             verification_section(result.verification, compared.recommended, level=intervals.LEVEL),
             provenance_section(
                 result.provenance,
                 compared.drawn.seed,
-                more={"Time taken": took, "Scenario": result.scenario, "This report": result.report},
+                more={
+                    "Time taken": wording.took_text(result.seconds),
+                    "Scenario": result.scenario,
+                    "This report": result.report,
+                },
             ),
         ),
-        host=(machine.host if machine is not None else "") or "this machine",
+        host=result.machine.host or "this machine",
         settings=_settings(result),
         key_figures=_key_figures(result),
         picture=answer_picture(
@@ -177,13 +168,11 @@ def quickstart_page(result: QuickstartResult) -> blocks.Page:
 
 
 def _run(result: QuickstartResult) -> tuple[blocks.Command, ...]:
-    """Real runs again, and host files for launchers."""
-    path = shlex.quote(result.scenario) if result.scenario else ""
-    again = "" if result.load is not None and result.load.rule == "given" else path  # what others take does not repeat
-    return commands(
-        ("advised and equal split, really run again", again and f"apportion verify {path} --budget 60s"),
-        ("host files and launch lines", path and f"apportion advise {path} -o out/advice"),
-    )
+    """Real runs again, but beside others, which does not repeat; and host files for launchers."""
+    path = shlex.quote(result.scenario)
+    again = blocks.Command(f"apportion verify {path} --budget 60s", "advised and equal split, really run again")
+    advise = blocks.Command(f"apportion advise {path} -o out/advice", "host files and launch lines")
+    return (advise,) if result.load.rule == "given" else (again, advise)
 
 
 def _verdict(result: QuickstartResult) -> str:
@@ -192,7 +181,7 @@ def _verdict(result: QuickstartResult) -> str:
     kernel = "" if compared.application is None else compared.application.kernel
     points = [point for entry in result.kernels if entry.name == kernel for point in entry.points]
     known = [point.interval_percent / 100 for point in points if point.interval_percent is not None and point.stable]
-    noisy = sum(point.unstable for entry in result.kernels for point in entry.points)
+    noisy = sum(not point.stable for entry in result.kernels for point in entry.points)
     return verdict(
         result.warnings,
         known=max(known, default=None),
@@ -211,28 +200,24 @@ def _facts(result: QuickstartResult) -> dict[str, str]:
     return {
         "Time": measured if now is not None and advised is not None else wording.time_line(compared),
         "Rests on": "; ".join(filter(None, rests)),
-        "Load": _load_text(result) if result.load is not None else "",
+        "Load": _load_text(result),
     }
 
 
 def _settings(result: QuickstartResult) -> str:
-    seed = result.compared.drawn.seed
-    parts = [] if result.budget_s is None else [f"budget {wording.duration(result.budget_s)}"]
-    return ", ".join([*parts, *([] if seed is None else [f"seed {seed}"])])
+    return f"budget {wording.duration(result.budget_s)}, seed {result.compared.drawn.seed}"
 
 
 def _key_figures(result: QuickstartResult) -> blocks.Pairs:
     """The few numbers that a reader looks for first."""
-    compared, share = result.compared, result.available_share
-    error = errors_of(result.verification)
+    compared, error = result.compared, errors_of(result.verification)
     gains = {
         "measured gain over the equal split": compared.measured_gain,
         "most that is possible here": compared.largest_gain,
     }
-    loaded = (result.load.pe if result.load is not None else "") or "the loaded PE"
     return blocks.pairs(
         {name: "" if gain is None else f"{wording.times(gain)} ×" for name, gain in gains.items()}
-        | {f"of {loaded} left to us, measured": "" if share is None else wording.percent(share)}
+        | {f"of {result.load.pe} left to us, measured": wording.percent(result.available_share)}
         | {"largest error of a prediction": wording.percent(error, 1) if error is not None else ""}
     )
 
@@ -243,20 +228,14 @@ def _key_figures(result: QuickstartResult) -> blocks.Pairs:
 def _load_text(result: QuickstartResult) -> str:
     """What ran on a PE of ours, and what share of it that left."""
     load = result.load
-    if load is None:
-        return "none"
-    known = (("predicted", load.predicted_share), ("measured", result.available_share))
-    shares = [f"{wording.percent(value)} {what}" for what, value in known if value is not None]
-    left = f"; share of it left to us: {', '.join(shares)}" if shares else ""
-    return f"on {load.pe}, rule {load.rule}{left}"
+    shares = f"{wording.percent(load.predicted_share)} predicted, {wording.percent(result.available_share)} measured"
+    return f"on {load.pe}, rule {load.rule or 'none'}; share of it left to us: {shares}"
 
 
 def _load_section(result: QuickstartResult) -> blocks.Section:
     """The trace over time, and what it leaves us."""
     load = result.load
-    drawn = None if load is None else plots.load(load.trace, rule=load.rule, pe=load.pe)
-    if not drawn or load is None:
-        return blocks.Section("load", "Background load", (blocks.Text("No background load was set."),))
+    drawn = plots.load(load.trace, rule=load.rule or "fair", pe=load.pe)
     caption = "The load that ran on one PE and that every replication starts at another point of. Dashed: its mean."
     facts = {
         "On": load.pe,
@@ -269,54 +248,14 @@ def _load_section(result: QuickstartResult) -> blocks.Section:
     )
 
 
-# One replication
-
-
-def _recorded_section(result: QuickstartResult) -> blocks.Section:
-    """The operations that older versions kept of the recommended partition."""
-    said = _recorded(result)
-    drawn = plots.timeline(documents.to_dict(result.timeline))
-    if not drawn:
-        none = blocks.Text("No replication was kept.")
-        return blocks.Section("timeline", HEADING, (none, said) if said.rows else (none,))
-    caption = "Simulated run of the recommended partition. Gaps: waiting. Dotted: the makespan."
-    return blocks.Section("timeline", HEADING, (blocks.SideBySide(blocks.Figure(drawn, caption), (said,)),))
-
-
-def _recorded(result: QuickstartResult) -> blocks.Table:
-    """What each process gets under the recommended partition, and does in the replication that was kept."""
-    compared = result.compared
-    partition = () if compared.best is None else compared.best.partition
-    done: dict[int, list[tuple[str, float, float]]] = {process: [] for process in range(len(partition))}
-    for one in result.timeline:
-        if one.start_s is not None and one.end_s is not None:
-            done.setdefault(one.process, []).append((one.operation, one.start_s, one.end_s))
-    names = dict(enumerate(compared.pes)) | {one.process: one.pe for one in result.timeline}
-    alone = len(set(names.values())) == len(names)
-    rows = []
-    for process, own in sorted(done.items()):
-        name = names.get(process, "") if alone else f"{names.get(process, '')}, process {process}"
-        units = str(partition[process]) if process < len(partition) else wording.NOTHING
-        spent: list[float | None] = [
-            float(sum(end - start for operation, start, end in own if (operation == "compute") is computing))
-            for computing in (True, False)
-        ]
-        spent.append(max((end for _, _, end in own), default=None))
-        rows.append([name, units, *map(wording.duration, spent if own else (None, None, None))])
-    head_ = ["PE", wording.unit_of(compared.application), "computing", "in messages", "done at"]
-    return blocks.table("What each process gets and does", head_, rows)
-
-
 # Speeds
 
 
 def _speeds_section(result: QuickstartResult) -> blocks.Section:
     """Speed bands as a figure, short tables and all measured points."""
-    machine = result.machine
-    caches = documents.to_dict(machine.caches) if machine is not None else ()
-    drawn = plots.kernels(_curves(result.kernels), caches=caches)
-    if not drawn:
-        return blocks.Section("speed", "Speed of each kernel", (blocks.Text("No speed was measured."),))
+    drawn = plots.kernels(
+        [documents.to_dict(entry) for entry in result.kernels], caches=documents.to_dict(result.machine.caches)
+    )
     figure = blocks.Figure(
         drawn,
         "Measured speed over problem size, on a logarithmic axis. Line: median in CPU time, as in the tables. Band: "
@@ -336,17 +275,6 @@ def _speeds_section(result: QuickstartResult) -> blocks.Section:
     return blocks.Section("speed", "Speed of each kernel", (blocks.SideBySide(figure, tuple(right)), folded))
 
 
-def _curves(kernels: Sequence[KernelSpeeds]) -> list[dict[str, Any]]:
-    """What the figure takes: a point that does not say so is stable."""
-    return [
-        {
-            **documents.to_dict(entry),
-            "points": [{**documents.to_dict(one), "stable": not one.unstable} for one in entry.points],
-        }
-        for entry in kernels
-    ]
-
-
 Shape = tuple[int, int | None]
 """Columns and rows of a panel; no rows: whatever there are."""
 
@@ -360,7 +288,7 @@ def speed_tables(kernels: Sequence[KernelSpeeds], *, columns: int) -> list[tuple
     tables = []
     for kernel in dict.fromkeys(entry.name for entry in kernels):
         entries = [entry for entry in kernels if entry.name == kernel and entry.points]
-        shapes = {(point.n, point.panel) for one in entries for point in one.points if point.n is not None}
+        shapes = {(point.n, point.rows) for one in entries for point in one.points}
         several = {n for n, _ in shapes if len({rows for other, rows in shapes if other == n}) > 1}
         general: dict[int, Shape] = {n: (n, None) for n, _ in shapes if n not in several}
         tables += _speed_table(kernel, entries, general, columns)
@@ -384,17 +312,17 @@ def _speed_table(
 
 
 def _speed_cell(entry: KernelSpeeds, n: int, rows: int | None) -> str:
-    found = (point for point in entry.points if point.n == n and rows in (None, point.panel))
+    found = (point for point in entry.points if point.n == n and rows in (None, point.rows))
     point = next(found, None)
-    if point is None or point.speed.mid is None:
+    if point is None:
         return wording.NOTHING
-    return wording.digits(point.speed.mid / 1e9) + (" *" if point.unstable else "")
+    return wording.digits(point.speed.mid / 1e9) + ("" if point.stable else " *")
 
 
 def unstable_text(kernels: Sequence[KernelSpeeds]) -> str:
     """How many points have a median that is not known as well as was asked for, and how well it is known."""
     points = [point for entry in kernels for point in entry.points]
-    unstable = [point for point in points if point.unstable]
+    unstable = [point for point in points if not point.stable]
     if not unstable:
         return ""
     halves = sorted(point.interval_percent for point in unstable if point.interval_percent is not None)
@@ -405,11 +333,9 @@ def unstable_text(kernels: Sequence[KernelSpeeds]) -> str:
     return f"not stable: {len(unstable)} of {wording.counted(len(points), 'point')}, {known}"
 
 
-def _calibrated(said: Calibration | None) -> list[str]:
+def _calibrated(said: Calibration) -> list[str]:
     """How speeds together compare with those alone, and what real pieces of the application said of them."""
-    if said is None:
-        return []
-    lines = [] if said.neighbours is None else _neighbours(said.neighbours)
+    lines = _neighbours(said.neighbours)
     if said.pieces:
         off = ", ".join(f"{one.pe} {wording.signed_percent(one.difference_percent)}" for one in said.pieces)
         lines.append(f"Real pieces of the application attained more (+) or less than the band says: {off}.")
@@ -421,8 +347,7 @@ def _neighbours(said: NeighbourFacts) -> list[str]:
     if said.missing:
         return [f"What PEs lose to each other was not measured: {said.missing}."]
     if said.domains:
-        names = ", ".join(sorted({one.kind for one in said.domains}))
-        kept = wording.percent(said.share_together, 1)
+        kept, names = wording.percent(said.share_together, 1), ", ".join(said.domains)
         return [f"PEs slow each other down ({names}): {said.kernel} on all of them keeps {kept} of its speed alone."]
     seen = ", ".join(f"{level} {most:.1f} %" for level, most in said.beyond_percent.items() if most is not None)
     return [f"No PE was seen to slow another down by more than can be measured here: {seen}."] if seen else []
@@ -438,8 +363,7 @@ def _points(kernels: Sequence[KernelSpeeds]) -> blocks.Table:
 
 
 def _point(entry: KernelSpeeds, point: SpeedPoint) -> list[str]:
-    speed = (point.speed.low, point.speed.mid, point.speed.high)
-    low, mid, high = (wording.digits(None if one is None else one / 1e9) for one in speed)
+    low, mid, high = (wording.digits(speed / 1e9) for speed in (point.speed.low, point.speed.mid, point.speed.high))
     half = point.interval_percent
     return [
         f"{entry.name}, {entry.pe}",
@@ -448,5 +372,5 @@ def _point(entry: KernelSpeeds, point: SpeedPoint) -> list[str]:
         f"{low} to {high}",
         "too few runs" if half is None else f"+/- {half:.1f} %",
         str(len(point.wall_s)),
-        "no" if point.unstable else "yes",
+        "yes" if point.stable else "no",
     ]

@@ -1,7 +1,6 @@
 """The scorecard of this machine: all that was predicted here and really run, and which intervals held."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from advisor import wording
 from simulator import blocks, intervals, plots, units
@@ -61,10 +60,7 @@ def _figure(found: Sequence[Comparison]) -> blocks.Block:
             for one in found[::-1]
         ]
     )
-    return blocks.Figure(
-        drawn,
-        CAPTION,
-    )
+    return blocks.Figure(drawn, CAPTION)
 
 
 def _subject(one: Comparison) -> str:
@@ -74,25 +70,21 @@ def _subject(one: Comparison) -> str:
 
 def _kinds(found: Sequence[Comparison], level: float) -> blocks.Table:
     """How often intervals held, by kind of prediction."""
-    rows = []
-    for kind in coverage(found, level=level)["kinds"]:
-        held = kind["held"]
-        share = "" if held is None else _held_text(held)
-        rows.append(
-            [
-                SUBJECTS.get(kind["kind"], kind["kind"]),
-                str(kind["cases"]),
-                share or wording.NOTHING,
-                _percent(kind["median_half_width_percent"]),
-                _percent(kind["median_error_percent"]),
-            ]
-        )
+    rows = [
+        [
+            SUBJECTS.get(one.kind, one.kind),
+            str(one.seen.cases),
+            wording.NOTHING if one.seen.held is None else _held_text(one.seen.held),
+            _percent(one.seen.median_half_width_percent),
+            _percent(one.seen.median_error_percent),
+        ]
+        for one in coverage(found, level=level).kinds
+    ]
     head = ["predicted", "cases", "held", "half-width", "error"]
     return blocks.table(f"{wording.level_text(level)} intervals of the mean, medians", head, rows)
 
 
-def _held_text(held: Mapping[str, Any]) -> str:
-    one = Held(**held)
+def _held_text(one: Held) -> str:
     return f"{one.held} of {one.of} ({100 * one.low:.0f} to {wording.percent(one.high)})"
 
 
@@ -102,7 +94,7 @@ def _percent(value: float | None) -> str:
 
 def _note(found: Sequence[Comparison], level: float) -> blocks.Text:
     """What to know before the shares are read, and lasting errors."""
-    biases = [group["bias"]["text"] for group in coverage(found, level=level)["groups"] if group["bias"]]
+    biases = [group.bias.text for group in coverage(found, level=level).groups if group.bias]
     said = "".join(f" A bias was seen: {text}." for text in dict.fromkeys(biases))
     return blocks.Text(wording.HELD_NOTE + said, quiet=True)
 

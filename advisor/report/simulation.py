@@ -114,9 +114,9 @@ class Simulation:
 class ShownSimulation:
     """A simulation with what its page shows beyond what `--json` prints."""
 
-    simulation: Simulation = field(metadata=documents.FLAT)
-    compared: Compared = field(metadata=documents.FLAT)
-    illustration: Illustration = field(metadata=documents.FLAT)
+    simulation: Simulation
+    compared: Compared
+    illustration: Illustration
 
 
 def simulation_of(loaded: Scenario, runs: RunSet, *, level: float = intervals.LEVEL) -> Simulation:
@@ -307,10 +307,7 @@ def page_of_runs(
 ) -> blocks.Page:
     """The page of a simulation.
 
-    Parameters
-    ----------
-    drawn
-        Whether it is to be written, with timelines and the platform.
+    `drawn`: whether it is to be written, with timelines and the platform.
     """
     judged = compared(loaded, runs, level=simulation.drawn.held)
     before, best = reference(judged), next(one for one in loaded.configurations if one.name == judged.recommended)

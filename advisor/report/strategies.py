@@ -15,10 +15,7 @@ def strategies_section(
 ) -> blocks.Section:
     """Makespans with intervals, as a figure and a table.
 
-    Parameters
-    ----------
-    noun, tag
-        What each is, and what the one named `recommended` is called.
+    `noun`, `tag`: what each is, and what the one named `recommended` is called.
     """
     entries = wording.strategies(compared)
     shown = [documents.to_dict(one) for _, one in entries]

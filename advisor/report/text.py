@@ -31,10 +31,7 @@ def render_first(page: blocks.Page, written: Mapping[str, str], *, width: int) -
 
     At most `MOST_LINES` lines that are at most `width` long, as far as what is no word of ours (a path) can be broken.
 
-    Parameters
-    ----------
-    written
-        What was written where, by what it is called.
+    `written`: what was written where, by what it is called.
     """
     width, few = max(NARROWEST, width), 1 + min(LEAST_ROWS, _rows_of(page))
     ends = [*_command(page, width), *(f"{name:<{LABEL}}{text}" for name, text in written.items())]

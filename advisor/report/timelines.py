@@ -173,16 +173,10 @@ def timelines(
 ) -> tuple[Timeline | TooLong, ...]:
     """One per configuration: its bars, critical path, messages and what its makespan waits for.
 
-    Parameters
-    ----------
-    scenario
-        With the configurations.
-    runs
-        Of it: for its seed, and how many replications there are.
-    names
-        Of the configurations, the one to show first in front.
-    replication
-        Which one: the same of each, so that the draws are the same.
+    `scenario`: with the configurations.
+    `runs`: of it: for its seed, and how many replications there are.
+    `names`: of the configurations, the one to show first in front.
+    `replication`: which one: the same of each, so that the draws are the same.
     """
     by_name = {configuration.name: configuration for configuration in scenario.configurations}
     share = max(1, len(names))
@@ -201,10 +195,7 @@ def timelines(
 def _timeline(scenario: Scenario, runs: RunSet, which: tuple[str, int, int], *, share: int) -> Timeline:
     """Of the only configuration.
 
-    Parameters
-    ----------
-    share
-        Of a page's bounds.
+    `share`: of a page's bounds.
     """
     log, makespan, replication = runs.logs[0, 0], int(runs.makespan_ticks[0, 0]), which[1]
     configuration = scenario.configurations[0]
@@ -373,10 +364,7 @@ def timeline_section(
 ) -> blocks.Section:
     """Timelines to zoom into, the critical path in words and numbers, and what each process does.
 
-    Parameters
-    ----------
-    otherwise
-        What is shown where no timeline was kept.
+    `otherwise`: what is shown where no timeline was kept.
     """
     shown = [one for one in every if isinstance(one, Timeline)]
     long = tuple(

@@ -66,10 +66,7 @@ def stated_cost(shares: Sequence[Share]) -> float | None:
 def speeds_line(shares: Sequence[Share], *, divided: bool = True) -> str:
     """Whether speeds were measured, stated or guessed; nothing where no speed is known.
 
-    Parameters
-    ----------
-    divided
-        Whether units were divided by them, so that it is said what it costs if they are off.
+    `divided`: whether units were divided by them, so that it is said what it costs if they are off.
     """
     known = [one.known for one in shares if one.known is not None and one.after]
     cost = stated_cost(shares)
@@ -94,18 +91,11 @@ def verdict(
 ) -> str:
     """One line; empty where there is neither a number nor a warning.
 
-    Parameters
-    ----------
-    stated
-        What stated speeds may cost, of `stated_cost`; None where speeds were measured.
-    known
-        How well speeds are known, as a share of them; 0 where they are taken as exact.
-    loss
-        What the answer is expected to take longer than the truly best one, as a share.
-    off
-        How far real runs were from what was predicted of them, at most, as a share.
-    noisy
-        Measured points that are not known as well as was asked for.
+    `stated`: what stated speeds may cost, of `stated_cost`; None where speeds were measured.
+    `known`: how well speeds are known, as a share of them; 0 where they are taken as exact.
+    `loss`: what the answer is expected to take longer than the truly best one, as a share.
+    `off`: how far real runs were from what was predicted of them, at most, as a share.
+    `noisy`: measured points that are not known as well as was asked for.
     """
     kinds = kinds_text([line for line in warnings if not noisy or _kind(line) != NOISY])
     if stated is not None:

@@ -26,10 +26,7 @@ def verification_page(
 ) -> blocks.Page:
     """Predicted, really run, judged.
 
-    Parameters
-    ----------
-    scorecard
-        Of all that was verified on this machine; see `advisor.report.scorecard`.
+    `scorecard`: of all that was verified on this machine; see `advisor.report.scorecard`.
     """
     machine, repetitions = verified.provenance.machine, verified.repetitions
     asked = verified.application
@@ -41,7 +38,7 @@ def verification_page(
                 verified.configurations, verified.recommended, level=verified.held, coverage=verified.intervals
             ),
             *([] if scorecard is None else [scorecard]),
-            machine_section(machine, {}),
+            machine_section(machine),
             provenance_section(verified.provenance, None),
         ),
         host=machine.host if machine is not None else "",
@@ -69,7 +66,7 @@ def _answer(verified: Verified) -> str:
 
 def errors_of(entries: Sequence[VerifiedConfiguration]) -> float | None:
     """The largest error of a prediction, as a share; None where nothing was really run."""
-    return max((abs(one.error_percent) / 100 for one in entries if one.error_percent is not None), default=None)
+    return max((abs(one.error_percent) / 100 for one in entries), default=None)
 
 
 def _picture(verified: Verified) -> tuple[tuple[blocks.Figure, ...], ...]:

@@ -31,34 +31,19 @@ def grid_section(found: Findings) -> blocks.Section:
 
 
 def grid_data(found: Findings, *, most_bytes: int = MOST_BYTES) -> tuple[dict[str, Any] | None, list[str]]:
-    """What the sliders move over, and in words what is left out of it.
+    """What the sliders move over, and in words what is left out so that the page stays small.
 
-    First advised partitions are left out, then values of the field with the most of them, evenly; the first and the
-    last one, what the scenario has and the fastest point stay.
+    First advised partitions are, then the sliders themselves.
     """
-    fields = found.grid.fields
-    stops = [list(range(len(field.stops))) for field in fields]
     if not any(point.best is not None for point in found.points):
         return None, []
     advised = any(point.advice for point in found.points)
-    left_out = []
-    data = _data(found, stops, advised=advised)
+    data, left_out = _data(found, advised=advised), []
     if advised and _bytes(data) > most_bytes:
-        data, advised = _data(found, stops, advised=False), False
+        data = _data(found, advised=False)
         left_out.append("Advised partitions are left out here; the files in points/ have them.")
-    kept = _kept(found)
-    while _bytes(data) > most_bytes and max(map(len, stops)) > 2:
-        longest = max(range(len(stops)), key=lambda place: len(stops[place]))
-        ends = {stops[longest][0], stops[longest][-1], *kept[longest]}
-        thinner = [stop for place, stop in enumerate(stops[longest]) if place % 2 == 0 or stop in ends]
-        if len(thinner) == len(stops[longest]):
-            break
-        stops[longest] = thinner
-        data = _data(found, stops, advised=advised)
-    for field, some in zip(fields, stops, strict=True):
-        if len(some) < len(field.stops):
-            gone = f"{len(field.stops) - len(some)} of {len(field.stops)} values of {field.name}"
-            left_out.append(f"The sliders leave out {gone}, evenly, to keep this page small; points.csv has all.")
+    if _bytes(data) > most_bytes:
+        return None, [*left_out, "These are too many points for sliders; points.csv has all."]
     return data, left_out
 
 
@@ -66,21 +51,10 @@ def _bytes(data: Any) -> int:
     return len(json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode())
 
 
-def _kept(found: Findings) -> list[set[int]]:
-    """Stops of each field that are never left out."""
-    grid = found.grid
-    kept = [{place for place, stop in enumerate(field.stops) if stop.as_is} for field in grid.fields]
-    for wanted in {found.pays_most, found.pays_most_alone} - {None}:
-        for where in np.argwhere(np.asarray(grid.places) == wanted)[:1].tolist():
-            for place, stop in enumerate(where):
-                kept[place].add(stop)
-    return kept
-
-
-def _data(found: Findings, stops: Sequence[Sequence[int]], *, advised: bool) -> dict[str, Any]:
+def _data(found: Findings, *, advised: bool) -> dict[str, Any]:
     """Numbers as flat lists over the grid, the last field's fastest; None where a point has no answer."""
     points, fields = found.points, found.grid.fields
-    numbers = np.asarray(found.grid.places)[np.ix_(*stops)].reshape(-1).tolist()
+    numbers = np.asarray(found.grid.places).reshape(-1).tolist()
     shown = [points[number] for number in numbers]
     names = list(dict.fromkeys(one.name for point in points for one in point.configurations))
     fastest = found.pays_most if found.pays_most is not None else _fastest(points)
@@ -88,11 +62,11 @@ def _data(found: Findings, stops: Sequence[Sequence[int]], *, advised: bool) -> 
         "fields": [
             {
                 "name": clean(field.name),
-                "stops": [clean(field.stops[place].text) for place in some],
-                "values": [field.stops[place].value for place in some] if field.numeric else None,
-                "asIs": next((new for new, place in enumerate(some) if field.stops[place].as_is), None),
+                "stops": [clean(stop.text) for stop in field.stops],
+                "values": [stop.value for stop in field.stops] if field.numeric else None,
+                "asIs": next((place for place, stop in enumerate(field.stops) if stop.as_is), None),
             }
-            for field, some in zip(fields, stops, strict=True)
+            for field in fields
         ],
         "level": wording.level_text(found.drawn.held),
         "ties": [place for place, number in enumerate(numbers) if number in found.ties],

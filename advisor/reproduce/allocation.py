@@ -9,19 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from advisor.report.papers import PERCENT, REPEATED, Cell, Compared
 from advisor.report.text import aligned
-from advisor.reproduce.comparison import (
-    PERCENT,
-    REPEATED,
-    Cell,
-    Compared,
-    defined,
-    given,
-    half_of_last_digit,
-    judged,
-    lost,
-    shipped_rows,
-)
+from advisor.reproduce.comparison import defined, given, half_of_last_digit, judged, lost, shipped_rows
 from simulator import files
 
 TITLE = "Process allocation for unmodified programs (Kishimoto and Ichikawa)"

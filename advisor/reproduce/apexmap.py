@@ -7,8 +7,9 @@ no parameters of any system. One cell (M, alpha, L) in five is kept from all fit
 from pathlib import Path
 from typing import Any
 
+from advisor.report.papers import REPEATED, Cell, Compared
 from advisor.report.text import aligned
-from advisor.reproduce.comparison import REPEATED, Cell, Compared, judged
+from advisor.reproduce.comparison import judged
 from simulator import files, plots
 from simulator.calibration import JudgedFit, fit_held_out, read_memory_times
 from simulator.models import MemoryModel
@@ -36,10 +37,7 @@ Document = dict[str, Any]
 def reproduce(folder: Path | None = None) -> Document:
     """Every model's fit to the recorded times, and its errors.
 
-    Parameters
-    ----------
-    folder
-        Where a figure for each model goes; None for nowhere.
+    `folder`: where a figure for each model goes; None for nowhere.
 
     Returns
     -------

@@ -15,20 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from advisor.report.papers import PERCENT, REPEATED, Cell, Compared
 from advisor.report.text import aligned
 from advisor.reproduce import characterisation_study
-from advisor.reproduce.comparison import (
-    PERCENT,
-    REPEATED,
-    Cell,
-    Compared,
-    defined,
-    given,
-    judged,
-    lost,
-    published,
-    shipped_rows,
-)
+from advisor.reproduce.comparison import defined, given, judged, lost, published, shipped_rows
 from simulator import files, load_scenario, load_seg, plots, run, units
 from simulator.calibration import CalibratedNetwork, fit_network_table
 from simulator.characterisation import total_ruv
@@ -247,10 +237,7 @@ def table_lines(found: Document) -> list[str]:
 def reproduce(folder: Path | None = None) -> Document:
     """Compute the paper's tables, judge the recorded study of the methods, and fit all forms of message times.
 
-    Parameters
-    ----------
-    folder
-        Where a figure of each medium goes; None for nowhere.
+    `folder`: where a figure of each medium goes; None for nowhere.
 
     Returns
     -------

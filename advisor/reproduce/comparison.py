@@ -1,95 +1,13 @@
-"""A paper's table and ours, cell by cell: what was printed, what was computed, how far apart, and a verdict."""
+"""A paper's table and ours judged, and what reads a paper's table that is shipped."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from advisor.report.papers import DEFINITION, IMPOSSIBLE, INPUT, NOT_REPRODUCED, PERCENT, REPRODUCED, Cell, Compared
 from simulator.calibration import read_shipped_table
 
-REPRODUCED = "reproduced"
-REPEATED = "repeated here"
-INPUT = "taken as given"
-NOT_REPRODUCED = "not reproduced"
-IMPOSSIBLE = "not reproducible"
-DEFINITION = "nothing to compute"
-VERDICTS = {
-    REPRODUCED: "computed from what the paper prints, the same figures within their rounding or the stated share",
-    REPEATED: "the same experiment on other data or another machine: figures may differ, and do",
-    NOT_REPRODUCED: "computed, and some cells differ or cannot be had; the reason is given",
-    IMPOSSIBLE: "a machine that is gone or inputs that are not printed; the reason is given",
-    INPUT: "measured on a machine that is gone; what we compute starts from it",
-    DEFINITION: "a drawing or a definition, no result",
-}
-"""Verdict on a table -> what it means."""
 TOLERANCE = 1.0
 """Percent beyond rounding up to which a computed table counts as reproduced."""
-PERCENT = "%"
-RELATIVE_TO = 1e-12
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A printed figure and ours."""
-
-    where: str
-    """Row of the table."""
-    what: str
-    """Column of the table."""
-    printed: float
-    ours: float | None
-    """None: not to be had."""
-    half_unit: float = 0.0
-    """How far two figures may be apart by rounding alone: half of the last digit, and what rounded inputs do."""
-    unit: str = ""
-
-    @property
-    def off(self) -> float | None:
-        """How far ours lies beyond rounding: in percent of the printed figure, in points where both are percent."""
-        if self.ours is None:
-            return None
-        beyond = max(0.0, abs(self.ours - self.printed) - self.half_unit * (1 + 1e-9) - RELATIVE_TO)
-        if self.unit == PERCENT:
-            return beyond
-        return 100 * beyond / max(abs(self.printed), RELATIVE_TO)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, with the difference."""
-        return {
-            "where": self.where,
-            "what": self.what,
-            "unit": self.unit,
-            "printed": self.printed,
-            "ours": self.ours,
-            "difference": None if self.ours is None else self.ours - self.printed,
-            "off_percent": self.off,
-            "within_rounding": None if self.off is None else self.off == 0,
-        }
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A table or figure of a paper, the verdict on it, and the cells that were compared."""
-
-    number: str
-    """As the paper counts: `table 4`."""
-    title: str
-    verdict: str
-    because: str
-    cells: tuple[Cell, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data: counts over the cells, and all of them."""
-        had = [cell.off for cell in self.cells if cell.off is not None]
-        return {
-            "number": self.number,
-            "title": self.title,
-            "verdict": self.verdict,
-            "because": self.because,
-            "cells": [cell.to_dict() for cell in self.cells],
-            "compared": len(had),
-            "within_rounding": sum(off == 0 for off in had),
-            "worst_off_percent": max(had) if had else None,
-        }
 
 
 def judged(number: str, title: str, because: str, cells: Iterable[Cell], *, tolerance: float = TOLERANCE) -> Compared:

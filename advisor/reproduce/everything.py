@@ -7,15 +7,16 @@ and its drawings.
 
 import importlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from advisor.report.papers import Paper, Reproduced
 from advisor.reproduce import PAPERS
-from advisor.reproduce.comparison import IMPOSSIBLE, NOT_REPRODUCED, VERDICTS
-from simulator import ApportionError, files, provenance
+from advisor.results import Provenance
+from simulator import ApportionError, files
 
-FORMAT = 1
 REPORT, PAGE, INVENTORY, CELLS = "report.json", "report.html", "inventory.csv", "cells.csv"
 RESULT, TEXT = "result.json", "result.txt"
 FIGURES = (".svg", ".png")
@@ -24,15 +25,13 @@ ON_PAGE = ("characterisation",)
 TABLE_COLUMNS = ("number", "title", "verdict", "compared", "within_rounding", "worst_off_percent", "because")
 CELL_COLUMNS = ("where", "what", "unit", "printed", "ours", "difference", "off_percent", "within_rounding")
 
-Document = dict[str, Any]
-
 
 def module_of(paper: str) -> ModuleType:
     """What computes a paper of `PAPERS`."""
     return importlib.import_module(f"advisor.reproduce.{paper}")
 
 
-def reproduce_one(paper: str, folder: Path | None) -> Document:
+def reproduce_one(paper: str, folder: Path | None) -> dict[str, Any]:
     """Compute a paper's tables; the result, its text and drawings go into the folder, if there is one."""
     if folder is None:
         return dict(module_of(paper).reproduce())
@@ -48,43 +47,33 @@ def reproduce_all(
     *,
     folder: Path | None = None,
     on_paper: Callable[[str, str], None] = lambda _name, _state: None,
-) -> Document:
+) -> Reproduced:
     """Compute all papers; one that fails stops no other.
 
-    Parameters
-    ----------
-    folder
-        Where everything goes; None: nowhere.
-    on_paper
-        Called with each paper's name and state: `computing`, `done` or `failed: REASON`.
-
-    Returns
-    -------
-    dict
-        `papers` (per paper `name`, `citation`, `state`, `error`, `tables`, `misprints`, `result`, `figures`), `counts`
-        (verdict -> tables and figures), `provenance`.
+    `folder`: where everything goes; None: nowhere.
+    `on_paper`: called with each paper's name and state: `computing`, `done` or `failed: REASON`.
     """
     if folder is not None:
         files.make_folder(folder)
-    document = _document([_paper(paper, folder, on_paper) for paper in papers])
+    found = Reproduced(tuple(_paper(paper, folder, on_paper) for paper in papers), Provenance.of(None))
     if folder is not None:
-        _write(document, folder)
-    return document
+        _write(found, folder)
+    return found
 
 
-def lines(document: Document) -> list[str]:
+def lines(found: Reproduced) -> list[str]:
     """A line per table and figure, then the counts, for the terminal."""
     text = []
-    for entry in document["papers"]:
-        text += ["", entry["citation"]]
-        if entry["error"]:
-            text.append(f"  failed: {entry['error']}")
-        for table in entry["tables"]:
-            cells = f"{table['within_rounding']} of {len(table['cells'])}" if table["cells"] else ""
-            worst = table["worst_off_percent"]
+    for paper in found.papers:
+        text += ["", paper.citation]
+        if paper.error:
+            text.append(f"  failed: {paper.error}")
+        for table in paper.tables:
+            cells = f"{table.within_rounding} of {len(table.cells)}" if table.cells else ""
+            worst = table.worst_off_percent
             off = "" if not worst else f"{float(f'{worst:.2g}'):g} %"
-            text.append(f"  {table['number']:<20}{table['verdict']:<20}{cells:>10}{off:>10}  {table['title']}")
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in document["counts"].items())
+            text.append(f"  {table.number:<20}{table.verdict:<20}{cells:>10}{off:>10}  {table.title}")
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in found.counts.items())
     return [
         "cells within rounding, and how far the worst lies beyond it",
         *text,
@@ -93,67 +82,43 @@ def lines(document: Document) -> list[str]:
     ]
 
 
-def _paper(name: str, folder: Path | None, on_paper: Callable[[str, str], None]) -> Document:
-    own = module_of(name)
-    entry: Document = {"name": name, "citation": own.CITATION, "misprints": list(own.MISPRINTS)}
-    entry |= {"state": "failed", "error": None, "tables": [], "figures": [], "result": None}
+def _paper(name: str, folder: Path | None, on_paper: Callable[[str, str], None]) -> Paper:
+    own, drawn = module_of(name), list[Path]()
+    empty = Paper(name, own.CITATION, tuple(own.MISPRINTS))
     on_paper(name, "computing")
     try:
         result = reproduce_one(name, None if folder is None else folder / name)
-        entry["tables"] = [one.to_dict() for one in own.inventory(result)]
+        tables = tuple(own.inventory(result))
     except (ApportionError, ArithmeticError, OSError, ValueError) as error:
-        entry["error"] = " ".join(str(error).split()) or type(error).__name__
-        on_paper(name, f"failed: {entry['error']}")
-        return entry
+        failed = replace(empty, error=" ".join(str(error).split()) or type(error).__name__)
+        on_paper(name, f"failed: {failed.error}")
+        return failed
     if folder is not None:
         drawn = sorted(path for path in (folder / name).iterdir() if path.suffix in FIGURES)
-        entry["figures"] = [str(path.relative_to(folder)) for path in drawn]
     on_paper(name, "done")
-    return entry | {"state": "done", "result": result}
+    return replace(
+        empty, tables=tables, figures=tuple(str(path.relative_to(folder or path)) for path in drawn), result=result
+    )
 
 
-def _document(found: Sequence[Document]) -> Document:
-    verdicts = [table["verdict"] for entry in found for table in entry["tables"]]
-    cells = [cell for entry in found for table in entry["tables"] for cell in table["cells"]]
-    return {
-        "format": FORMAT,
-        "command": "reproduce",
-        "papers": list(found),
-        "verdicts": dict(VERDICTS),
-        "counts": {verdict: verdicts.count(verdict) for verdict in VERDICTS},
-        "cells": {
-            "printed": len(cells),
-            "compared": sum(cell["ours"] is not None for cell in cells),
-            "within_rounding": sum(bool(cell["within_rounding"]) for cell in cells),
-        },
-        "not_reproduced": [
-            {"paper": entry["name"]} | {key: table[key] for key in ("number", "title", "verdict", "because")}
-            for entry in found
-            for table in entry["tables"]
-            if table["verdict"] in {NOT_REPRODUCED, IMPOSSIBLE}
-        ],
-        "warnings": [f"{entry['name']} failed: {entry['error']}" for entry in found if entry["error"]]
-        + [f"{entry['name']}: {line}" for entry in found for line in (entry["result"] or {}).get("warnings", ())],
-        "provenance": provenance.provenance(),
-    }
+def _write(found: Reproduced, folder: Path) -> None:
+    from advisor.report.html import render_page
+    from advisor.report.papers import papers_page
 
-
-def _write(document: Document, folder: Path) -> None:
-    from advisor.report.pages import render_html
-
-    plain = document | {
-        # What a paper's module returned stands in its own folder.
-        "papers": [{key: entry[key] for key in entry if key != "result"} for entry in document["papers"]]
-    }
-    files.write_json(folder / REPORT, plain)
-    named = [(entry["name"], table) for entry in document["papers"] for table in entry["tables"]]
-    rows = [[name, *map(table.get, TABLE_COLUMNS)] for name, table in named]
+    short = replace(found, papers=tuple(replace(one, result=None) for one in found.papers))
+    # What a paper's module returned stands in its own folder.
+    files.write_json(folder / REPORT, short.to_dict() | {"warnings": list(found.warnings)})
+    rows = [[name, *map(table.to_dict().get, TABLE_COLUMNS)] for name, table in found.tables]
     files.write_text(folder / INVENTORY, files.csv_lines([("paper", *TABLE_COLUMNS), *rows]))
-    rows = [[name, table["number"], *map(cell.get, CELL_COLUMNS)] for name, table in named for cell in table["cells"]]
+    rows = [
+        [name, table.number, *map(cell.to_dict().get, CELL_COLUMNS)]
+        for name, table in found.tables
+        for cell in table.cells
+    ]
     files.write_text(folder / CELLS, files.csv_lines([("paper", "table", *CELL_COLUMNS), *rows]))
     drawings = {
-        entry["name"]: [(Path(name).stem, files.read_text(folder / name)) for name in entry["figures"]]
-        for entry in document["papers"]
-        if entry["name"] in ON_PAGE
+        paper.name: [(Path(name).stem, files.read_text(folder / name)) for name in paper.figures]
+        for paper in found.papers
+        if paper.name in ON_PAGE
     }
-    files.write_text(folder / PAGE, render_html(plain | {"drawings": drawings}))
+    files.write_text(folder / PAGE, render_page(papers_page(found, drawings)))

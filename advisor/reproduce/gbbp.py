@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from advisor.report.papers import REPEATED, Cell, Compared
 from advisor.report.text import aligned
-from advisor.reproduce.comparison import REPEATED, Cell, Compared, defined, lost
+from advisor.reproduce.comparison import defined, lost
 from simulator import LoadTrace, files, plots, read_trace, units
 from simulator.calibration.bands import BuiltBand, CutRule, ReplaySource, build, read_recorded_sizes
 from simulator.load_traces import load_study
@@ -69,12 +70,8 @@ def recorded_table(folder: Path | None = None) -> Document:
 def score(built: Mapping[str, BuiltBand], sizes: Floats, truth: Floats) -> dict[str, Document]:
     """Every method's row.
 
-    Parameters
-    ----------
-    built
-        Bands by method, `grid` among them.
-    sizes, truth
-        The held-out sweep: elements, and speeds in volume per second.
+    `built`: bands by method, `grid` among them.
+    `sizes`, `truth`: the held-out sweep: elements, and speeds in volume per second.
 
     Returns
     -------
@@ -156,10 +153,7 @@ def _table_lines(found: Document) -> list[str]:
 def reproduce(folder: Path | None = None) -> Document:
     """The paper's Table 1 on recorded speeds, and its load-function study.
 
-    Parameters
-    ----------
-    folder
-        Where a figure of each kernel's bands goes, as in the paper's figure 10; None for nowhere.
+    `folder`: where a figure of each kernel's bands goes, as in the paper's figure 10; None for nowhere.
     """
     return {"table_1": recorded_table(folder), "load_study": study_shipped_trace()}
 

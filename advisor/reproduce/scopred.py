@@ -10,18 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from advisor.report.papers import PERCENT, RELATIVE_TO, Cell, Compared
 from advisor.report.text import aligned
-from advisor.reproduce.comparison import (
-    PERCENT,
-    RELATIVE_TO,
-    Cell,
-    Compared,
-    defined,
-    given,
-    in_order,
-    judged,
-    shipped_rows,
-)
+from advisor.reproduce.comparison import defined, given, in_order, judged, shipped_rows
 from simulator.models import RuntimeModel, fit, make_runs
 
 TITLE = "ScoPred: run times predicted from history"

@@ -69,14 +69,9 @@ def rerun(path: Path, *, run: Run, root: Any, output: Path | None, consent: Sequ
 
     Raises ScenarioError if the manifest is none, asks for what the user has not agreed to, or cannot be run again.
 
-    Parameters
-    ----------
-    root
-        The command line, as click has it: which options each command has.
-    output
-        Where the new results go; nowhere to stay by default.
-    consent
-        What the user agrees to run: `Words.asked`.
+    `root`: the command line, as click has it: which options each command has.
+    `output`: where the new results go; nowhere to stay by default.
+    `consent`: what the user agrees to run: `Words.asked`.
     """
     record = read_record(path)
     words = words_of(record, root)
@@ -248,8 +243,8 @@ def rerun_page(found: Rerun) -> blocks.Page:
                 f"{one.before:.4g}",
                 f"{one.after:.4g}",
                 _ratio(one.ratio),
-                _range(one),
-                _yes(within=one.within),
+                f"{one.low:.4g} to {one.high:.4g}",
+                "yes" if one.within else "no",
             )
             for one in sorted(found.measured, key=lambda one: one.within)
         ],
@@ -282,11 +277,3 @@ def _verdict(found: Rerun) -> str:
 
 def _ratio(ratio: float | None) -> str:
     return "-" if ratio is None else f"{ratio:.4g}"
-
-
-def _range(one: Figure) -> str:
-    return f"{one.low:.4g} to {one.high:.4g}"
-
-
-def _yes(*, within: bool) -> str:
-    return "yes" if within else "no"

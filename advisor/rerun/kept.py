@@ -67,12 +67,8 @@ def keep(command: str, given: Mapping[str, Any], defaults: Mapping[str, Any], fo
 
     Raises ApportionError if it cannot be written.
 
-    Parameters
-    ----------
-    given
-        Values of the command's options and arguments by the names of its parameters.
-    defaults
-        Those that hold where nothing is given.
+    `given`: values of the command's options and arguments by the names of its parameters.
+    `defaults`: those that hold where nothing is given.
     """
     rule = COMMANDS[command]
     stated = {

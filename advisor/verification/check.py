@@ -163,32 +163,32 @@ class VerifiedConfiguration:
     name: str
     partition: tuple[int, ...]
     placement: tuple[int, ...]
-    processes: tuple[int, ...]
-    """On each PE, those that take part."""
-    also: tuple[str, ...]
-    """Its further names."""
-    predicted_s: float | None
-    predicted_mean_s: float | None
-    predicted_mean_interval_s: MaybeRange | None
-    predicted_interval_s: Range | None
-    """What should hold the measured median; None of one replication, and where nothing is drawn."""
-    predicted_range_s: Range | None
-    """The interval of one run."""
+    predicted_s: float
     measured_s: tuple[float, ...]
-    measured_median_s: float | None
-    median_sd_percent: float | None
-    error_percent: float | None
-    interval_holds: bool | None
-    runs_inside: int | None
+    measured_median_s: float
+    error_percent: float
+    processes: tuple[int, ...] = ()
+    """On each PE, those that take part; empty where that is not said."""
+    also: tuple[str, ...] = ()
+    """Its further names."""
+    predicted_mean_s: float | None = None
+    predicted_mean_interval_s: MaybeRange | None = None
+    predicted_interval_s: Range | None = None
+    """What should hold the measured median; None of one replication, and where nothing is drawn."""
+    predicted_range_s: Range | None = None
+    """The interval of one run."""
+    median_sd_percent: float | None = None
+    interval_holds: bool | None = None
+    runs_inside: int | None = None
     """Single runs in the interval of one run."""
-    residual: Residual | None
+    residual: Residual | None = None
 
     @property
     def stated(self) -> str:
         """The median that was predicted, with its interval, and that was measured."""
         predicted = units.show_interval(self.predicted_s, *(self.predicted_interval_s or (None, None)))
-        off = "" if self.error_percent is None else f", {self.error_percent:+.1f} %"
-        return f"predicted {predicted}, measured {units.show_interval(self.measured_median_s)}{off}"
+        measured = units.show_interval(self.measured_median_s)
+        return f"predicted {predicted}, measured {measured}, {self.error_percent:+.1f} %"
 
     @property
     def row(self) -> dict[str, object]:
@@ -200,6 +200,25 @@ class VerifiedConfiguration:
             "off (%)": self.error_percent,
             "interval holds": self.interval_holds,
         }
+
+
+def verified_of(
+    configuration: Configuration, measured_s: Floats, simulated_s: Floats, residual: Residual | None
+) -> VerifiedConfiguration:
+    """What was measured against the median of simulated runs, no interval of which is stated."""
+    predicted, measured = float(np.median(simulated_s)), float(np.median(measured_s))
+    low, high = (float(end) for end in np.quantile(simulated_s, (0.05, 0.95)))
+    return VerifiedConfiguration(
+        name=configuration.name,
+        partition=configuration.partition,
+        placement=configuration.placement,
+        predicted_s=predicted,
+        predicted_range_s=(low, high),
+        measured_s=tuple(measured_s.tolist()),
+        measured_median_s=measured,
+        error_percent=100 * (predicted / measured - 1),
+        residual=residual,
+    )
 
 
 @dataclass(frozen=True)
@@ -276,15 +295,10 @@ def verify(
 
     Raises ScenarioError if it cannot be run here, or the budget is too small; CalibrationError if a run fails.
 
-    Parameters
-    ----------
-    kept
-        File that every run is appended to; whole repetitions of the same plan found there are not run again.
-    on_progress
-        See `run_interleaved`.
-    elsewhere
-        What runs it on other hosts, under the loads that are there; what is compared is then not kept for models made
-        on this machine.
+    `kept`: file that every run is appended to; whole repetitions of the same plan found there are not run again.
+    `on_progress`: see `run_interleaved`.
+    `elsewhere`: what runs it on other hosts, under the loads that are there; what is compared is then not kept for
+    models made on this machine.
     """
     if elsewhere is None:
         plan.check()
@@ -339,10 +353,7 @@ def _application(plan: VerifyPlan, runs: RunSet) -> Iterator[RealApplication]:
 def load_starts(scenario: Scenario, *, window_s: float) -> Callable[[int, int], float]:
     """Where real loads start in their traces, in seconds, by loaded PE and repetition: as said or drawn.
 
-    Parameters
-    ----------
-    window_s
-        About how long a run lasts; see `even_starts`.
+    `window_s`: about how long a run lasts; see `even_starts`.
     """
     platform, seed = scenario.platform, scenario.seed
     loads = [
@@ -540,12 +551,8 @@ def comparisons(
 ) -> tuple[Comparison, ...]:
     """One comparison per configuration, in the order of the scenario.
 
-    Parameters
-    ----------
-    level
-        How often the stated intervals are to hold.
-    command
-        What ranks ran, in the place of our own application.
+    `level`: how often the stated intervals are to hold.
+    `command`: what ranks ran, in the place of our own application.
     """
     described = {entry["name"]: entry for entry in runs.summary(level=level)}
     names = [configuration.name for configuration in scenario.configurations]

@@ -62,18 +62,11 @@ def run_interleaved(
 ) -> Verification:
     """Run an application under each configuration in turn, several times, with the loads on.
 
-    Parameters
-    ----------
-    configurations
-        Run interleaved, so that drift falls on all alike.
-    budget_s
-        No repetition starts that would end after it, but each configuration runs at least three times.
-    done
-        Whole repetitions that an earlier call measured; they count.
-    on_run
-        Called after every run with the configuration's name and the repetition.
-    on_progress
-        Called after every run with what is known so far and the share of the budget that is spent.
+    `configurations`: run interleaved, so that drift falls on all alike.
+    `budget_s`: no repetition starts that would end after it, but each configuration runs at least three times.
+    `done`: whole repetitions that an earlier call measured; they count.
+    `on_run`: called after every run with the configuration's name and the repetition.
+    `on_progress`: called after every run with what is known so far and the share of the budget that is spent.
     """
     budget = Budget(budget_s)
     measured: dict[str, list[float]] = {configuration.name: [] for configuration in configurations}

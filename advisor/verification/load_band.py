@@ -170,14 +170,9 @@ def check_load_band(
 
     Raises ScenarioError if an option is out of range; CalibrationError if a process fails.
 
-    Parameters
-    ----------
-    plan
-        What is checked.
-    folder
-        Where `load.csv` (the recording) and `model.json` (the band) go.
-    on_stage
-        Called with what begins.
+    `plan`: what is checked.
+    `folder`: where `load.csv` (the recording) and `model.json` (the band) go.
+    `on_stage`: called with what begins.
     """
     path, column = folder / "load.csv", f"busy_cpu{plan.cpu}"
     with Competitor(plan.cpu, plan.trace()) as competitor, competitor.replay(0.0):

@@ -152,14 +152,9 @@ class Corrected:
 def correct(scenario: Scenario, piece: Scenario, tried: Sequence[Tried]) -> Corrected:
     """Correct speeds by the CPU seconds of real runs, message times by what is left of their makespans, then all times.
 
-    Parameters
-    ----------
-    scenario
-        What is corrected.
-    piece
-        The same with the application that really ran.
-    tried
-        What ran.
+    `scenario`: what is corrected.
+    `piece`: the same with the application that really ran.
+    `tried`: what ran.
     """
     asked = replace(piece.with_configurations(tuple(one.configuration for one in tried)), replications=REPLICATIONS)
     pieces = _pieces(asked, tried)

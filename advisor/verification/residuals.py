@@ -122,10 +122,7 @@ class Bias:
 def bias_of(errors_percent: Sequence[float], found: Mapping[str, Residual]) -> Bias | None:
     """The bias of a set of predictions, None where their errors have two signs or are small.
 
-    Parameters
-    ----------
-    found
-        Where errors come from, by the name of a configuration.
+    `found`: where errors come from, by the name of a configuration.
     """
     errors = np.array(errors_percent)
     if not errors.size or not (np.all(errors > 0) or np.all(errors < 0)) or abs(np.median(errors)) < 100 * BIAS:

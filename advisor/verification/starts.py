@@ -23,16 +23,10 @@ def even_starts(
 ) -> Callable[[int], float]:
     """Where one load starts in its trace, in seconds, by repetition.
 
-    Parameters
-    ----------
-    trace
-        Repeated without end, as real competitors do.
-    window_s
-        About how long a run lasts.
-    number
-        Of this load among all of a scenario.
-    generator
-        For the places that are looked at.
+    `trace`: repeated without end, as real competitors do.
+    `window_s`: about how long a run lasts.
+    `number`: of this load among all of a scenario.
+    `generator`: for the places that are looked at.
     """
     places = generator.random(PLACES) * trace.end_s
     left = mean_left(trace, places, window_s)

@@ -224,10 +224,7 @@ class Findings:
     def by_gain(self, *, every: bool = False) -> list[PointFound]:
         """Points with a gain, the fastest first; of equal ones those with the fewest changes.
 
-        Parameters
-        ----------
-        every
-            Those too that are not ranked.
+        `every`: those too that are not ranked.
         """
         some = [one for one in self.points if one.gain is not None and (one.chosen or every)]
         return _sorted(some, [-one.gain.mean for one in some if one.gain is not None])
@@ -378,12 +375,8 @@ def interactions(
     `factor` is the gain together over the product of the single gains, with intervals that hold for all together:
     above 1 they help each other, below 1 the one leaves less for the other to gain.
 
-    Parameters
-    ----------
-    changed
-        Of each point with an answer, what differs from the base: path and value as text.
-    first
-        The combination to begin with, if it is one.
+    `changed`: of each point with an answer, what differs from the base: path and value as text.
+    `first`: the combination to begin with, if it is one.
     """
     single = {next(iter(of.items())): point for point, of in reversed(list(changed.items())) if len(of) == 1}
     known = {
@@ -625,10 +618,7 @@ def _with_chances(
 ) -> list[PointFound]:
     """Points with chances and expected losses; those that are alike have those of the first of them.
 
-    Parameters
-    ----------
-    first
-        For each point with an answer the place of the first one that is like it.
+    `first`: for each point with an answer the place of the first one that is like it.
     """
     ranked = np.array([points[number].chosen for number in outcomes.answered.tolist()])
     rows, own = np.unique(first[ranked], return_inverse=True)

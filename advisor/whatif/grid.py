@@ -85,10 +85,7 @@ def grid_of(plan: Plan, before: Mapping[str, Any]) -> Grid:
 
     A single field has the base among its stops, whether it was asked for or not.
 
-    Parameters
-    ----------
-    before
-        What the scenario has at each path, None where that is not known.
+    `before`: what the scenario has at each path, None where that is not known.
     """
     points, paths = plan.points[1:], tuple(before)
     asked = [dict.fromkeys(point.changes[place] for point in points) for place in range(len(paths))]

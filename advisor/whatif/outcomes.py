@@ -101,16 +101,10 @@ def gains(
 ) -> list[Ends]:
     """How many times longer the base takes than each of the others, by means of paired replications.
 
-    Parameters
-    ----------
-    base_s
-        Makespans of the base, (replication,), or each row's own, (row, replication).
-    others_s
-        (row, replication).
-    comparisons
-        How many are made: all of their intervals hold together with `level` (Bonferroni).
-    truths, level, deterministic
-        See `simulator.intervals.of_ratio`.
+    `base_s`: makespans of the base, (replication,), or each row's own, (row, replication).
+    `others_s`: (row, replication).
+    `comparisons`: how many are made: all of their intervals hold together with `level` (Bonferroni).
+    `truths`, `level`, `deterministic`: see `simulator.intervals.of_ratio`.
     """
     held = together(level, comparisons)
     found = intervals.of_ratio(base_s, others_s, truths, level=held, deterministic=deterministic)
@@ -143,14 +137,9 @@ def product_of_means(
 
     The ends are NaN where replications tell none.
 
-    Parameters
-    ----------
-    powers
-        (row,); 1 and -1 make a ratio.
-    makespans_s
-        (row, replication), paired.
-    comparisons, truths, level, deterministic
-        As for `gains`.
+    `powers`: (row,); 1 and -1 make a ratio.
+    `makespans_s`: (row, replication), paired.
+    `comparisons`, `truths`, `level`, `deterministic`: as for `gains`.
     """
     means = np.mean(makespans_s, axis=1)
     log = float(powers @ np.log(means))

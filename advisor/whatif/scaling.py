@@ -136,16 +136,10 @@ def plan_scaling(
     Raises ScenarioError if the scenario is wrong, its network does not say how copies are joined, or its problem how it
     grows.
 
-    Parameters
-    ----------
-    kind
-        `strong`: the same problem everywhere; `weak`: it grows so that the work per node stays that on the fewest.
-    nodes
-        Numbers of nodes, ascending.
-    advise
-        Whether the work is divided again at each step (None: it is), or as equal units and units by speed.
-    replications, seed, level, here
-        See `what_if` and `make_plan`.
+    `kind`: `strong`: the same problem everywhere; `weak`: it grows so that the work per node stays that on the fewest.
+    `nodes`: numbers of nodes, ascending.
+    `advise`: whether the work is divided again at each step (None: it is), or as equal units and units by speed.
+    `replications`, `seed`, `level`, `here`: see `what_if` and `make_plan`.
     """
     if kind not in get_args(Kind):
         raise ScenarioError(f"--scaling: {kind!r} is unknown; take {' or '.join(get_args(Kind))}")

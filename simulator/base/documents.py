@@ -1,4 +1,4 @@
-"""Dataclasses as plain data for JSON and YAML, and back: `read` what a file says, strictly; `from_dict` in a process.
+"""Dataclasses as plain data for JSON and YAML, and back, strictly.
 
 The strict reader is cattrs with hooks of our own: cattrs alone takes the text "5" for a number and any text for a list.
 """
@@ -39,7 +39,6 @@ __all__ = [
     "Record",
     "at",
     "by_field",
-    "from_dict",
     "in_file",
     "named",
     "read",
@@ -51,8 +50,6 @@ __all__ = [
 T = TypeVar("T")
 Hook = Callable[[Any, Any], Any]
 """Makes a value of plain data, as cattrs calls it: with the data and the annotation."""
-_EMPTY = {str: "", int: 0, float: 0.0, bool: False}
-"""The value that a lenient reader takes where a document says none."""
 
 
 FLAT: dict[str, Any] = {"flat": True}
@@ -120,34 +117,14 @@ def to_dict(value: Any) -> Any:
 def by_field(record: Any, *, sparse: bool = False) -> dict[str, Any]:
     """A dataclass as plain data field by field, without a `to_dict` of its own; if sparse, without empty defaults."""
     entries: dict[str, Any] = {}
-    for one in _written(record):
-        value = getattr(record, one.name)
+    for field in _written(record):
+        value = getattr(record, field.name)
         plain = to_dict(value)
-        if "flat" in one.metadata:
+        if "flat" in field.metadata:
             entries |= plain or {}
-        elif not (sparse and _is_default(one, value)) and not ("spare" in one.metadata and _is_empty(plain)):
-            entries[_names(one)[0]] = plain
+        elif not (sparse and _is_default(field, value)) and not ("spare" in field.metadata and _is_empty(plain)):
+            entries[_names(field)[0]] = plain
     return entries
-
-
-def from_dict(kind: type[T], document: object) -> T:
-    """A dataclass from plain data, by the annotations of its fields, leniently.
-
-    Files of older versions lack fields, which are read as nothing: None where a field allows it, else 0, an empty text
-    and the like; so is what is no number where one is wanted. Fields that are not known are left out.
-
-    Raises TypeError if something else stands where a list or an object is to be.
-    """
-    known = _held(document, Mapping, {})
-    hints = _hints(cast("Any", kind))
-    values = {}
-    for one in fields(cast("Any", kind)):
-        if "flat" in one.metadata:
-            values[one.name] = _lenient(hints[one.name], known)
-        else:
-            entry = next((known[name] for name in _names(one) if name in known), None)
-            values[one.name] = _lenient(hints[one.name], entry)
-    return kind(**values)
 
 
 def read(kind: type[T], data: object, **known: Any) -> T:
@@ -160,7 +137,7 @@ def read(kind: type[T], data: object, **known: Any) -> T:
     `known`: fields that the data do not say.
     """
     said = data if isinstance(data, Mapping) else {}
-    others = frozenset(name for one in fields(cast("Any", kind)) for name in _names(one)[1:] if name in said)
+    others = frozenset(name for field in fields(cast("Any", kind)) for name in _names(field)[1:] if name in said)
     structure = _form(cast("Any", kind), frozenset(known), others)
     try:
         return cast("T", _made(kind, structure(_mapping(data), None), known))
@@ -207,7 +184,7 @@ def read_format(kind: type[T], document: object, place: object, *, newest: int, 
         said = _mapping(document)
     check_format(said, newest, str(place), writer)
     with in_file(place):
-        known = {one.name for one in fields(cast("Any", kind))}
+        known = {field.name for field in fields(cast("Any", kind))}
         return read(kind, {key: value for key, value in said.items() if key in known or key not in {"format", "kind"}})
 
 
@@ -231,37 +208,37 @@ def _of_keys(name: str, keys: tuple[tuple[str, Any], ...]) -> Hook:
 def _read_fields(kind: Any, known: Container[str]) -> Iterator[tuple[Field[Any], Any]]:
     """Fields that documents say, and their annotations; of a flat one its class."""
     hints = _hints(kind)
-    for one in fields(kind):
-        if one.name not in known and one.metadata.get("read", one.metadata.get("written", True)):
-            hint = hints[one.name]
-            flat = "flat" in one.metadata and next(part for part in (hint, *get_args(hint)) if is_dataclass(part))
-            yield one, flat or hint
+    for field in fields(kind):
+        if field.name not in known and field.metadata.get("read", field.metadata.get("written", True)):
+            hint = hints[field.name]
+            flat = "flat" in field.metadata and next(part for part in (hint, *get_args(hint)) if is_dataclass(part))
+            yield field, flat or hint
 
 
 def _keys(kind: Any, known: Container[str], others: Container[str]) -> dict[str, Any]:
     """The keys that a class has in documents, and their annotations."""
     found: dict[str, Any] = {}
-    for one, hint in _read_fields(kind, known):
-        if "flat" in one.metadata:
+    for field, hint in _read_fields(kind, known):
+        if "flat" in field.metadata:
             found |= _keys(hint, known, others)
         else:
-            spare = one.default is not MISSING or one.default_factory is not MISSING or "spare" in one.metadata
-            name, *more = _names(one)
+            spare = field.default is not MISSING or field.default_factory is not MISSING or "spare" in field.metadata
+            name, *more = _names(field)
             found[next((other for other in more if other in others), name)] = NotRequired[hint] if spare else hint
     return found
 
 
 def _made(kind: Any, values: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
     """An object of a class whose keys were read."""
-    found = {one.name: known[one.name] for one in fields(kind) if one.name in known}
-    for one, hint in _read_fields(kind, known):
-        name = next((name for name in _names(one) if name in values), None)
-        if "flat" in one.metadata:
-            found[one.name] = _made(hint, values, known)
+    found = {field.name: known[field.name] for field in fields(kind) if field.name in known}
+    for field, hint in _read_fields(kind, known):
+        name = next((name for name in _names(field) if name in values), None)
+        if "flat" in field.metadata:
+            found[field.name] = _made(hint, values, known)
         elif name is not None:
-            found[one.name] = values[name]
-        elif "spare" in one.metadata and one.default is MISSING:
-            found[one.name] = "" if hint is str else None
+            found[field.name] = values[name]
+        elif "spare" in field.metadata and field.default is MISSING:
+            found[field.name] = "" if hint is str else None
     return kind(**found)
 
 
@@ -381,7 +358,7 @@ def _literal(hint: Any) -> Hook:
     allowed = get_args(hint)
 
     def structure(value: Any, _: Any) -> Any:
-        if not any(value == one and type(value) is type(one) for one in allowed):
+        if not any(value == choice and type(value) is type(choice) for choice in allowed):
             said = f"{_shown(value)} is not known; give {' or '.join(map(str, allowed))}"
             raise ValueError(said + (meant(value, allowed) if isinstance(value, str) else ""))
         return value
@@ -394,7 +371,7 @@ def _sequence(hint: Any) -> Hook:
     if make is list or args[-1] is ...:
         hook = _hook(args[0])
         return lambda value, _: make(_each([hook] * len(_list(value)), enumerate(value)))
-    hooks = [_hook(one) for one in args]
+    hooks = [_hook(arg) for arg in args]
 
     def structure(value: Any, _: Any) -> Any:
         if len(_list(value)) != len(hooks):
@@ -417,9 +394,9 @@ def _entries(hint: Any) -> Hook:
 
 def _union(hint: Any) -> Hook:
     """Of several classes, the one with most of the keys; of other types, the first that the value fits."""
-    hooks = {one: _hook(one) for one in get_args(hint) if one is not NoneType}
+    hooks = {member: _hook(member) for member in get_args(hint) if member is not NoneType}
     nullable = NoneType in get_args(hint)
-    plain = [hook for one, hook in hooks.items() if not is_dataclass(one)]
+    plain = [hook for member, hook in hooks.items() if not is_dataclass(member)]
 
     def structure(value: Any, _: Any) -> Any:
         if value is None and nullable:
@@ -427,7 +404,7 @@ def _union(hint: Any) -> Hook:
         if len(plain) < 2 and not isinstance(value, Mapping):
             return (plain or list(hooks.values()))[0](value, None)
         if len(hooks) == 1 or isinstance(value, Mapping):
-            return hooks[max(hooks, key=lambda one: _fields_said(one, value))](value, None)
+            return hooks[max(hooks, key=lambda member: _fields_said(member, value))](value, None)
         for hook in plain:
             try:
                 return hook(value, None)
@@ -480,66 +457,24 @@ def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind, include_extras=True)
 
 
-def _names(one: Field[Any]) -> tuple[str, ...]:
-    return cast("tuple[str, ...]", one.metadata.get("names", (one.name,)))
+def _names(field: Field[Any]) -> tuple[str, ...]:
+    return cast("tuple[str, ...]", field.metadata.get("names", (field.name,)))
 
 
 def _written(kind: Any) -> list[Field[Any]]:
-    return [one for one in fields(kind) if one.metadata.get("written", True)]
-
-
-def _lenient(hint: Any, value: Any) -> Any:
-    """A value as an annotation wants it; nothing where it does not fit."""
-    origin, args = get_origin(hint), get_args(hint)
-    if origin in {Union, UnionType}:
-        some = [one for one in args if one is not NoneType]
-        if NoneType in args and _is_nothing(some[0], value):
-            return None
-        return _lenient(max(some, key=lambda one: _fields_said(one, value)), value)
-    if is_dataclass(hint):
-        return from_dict(cast("type", hint), value)
-    if origin is tuple:
-        parts = _held(value, (list, tuple), ())
-        return (
-            tuple(_lenient(args[0], part) for part in parts) if args[-1] is ... else tuple(map(_lenient, args, parts))
-        )
-    return _plain(hint, args, value)
-
-
-def _plain(hint: Any, args: tuple[Any, ...], value: Any) -> Any:
-    origin = get_origin(hint)
-    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
-        return {name: _lenient(args[1], part) for name, part in _held(value, Mapping, {}).items()}
-    if hint in _EMPTY:
-        return _EMPTY[hint] if _is_nothing(hint, value) else hint(value)
-    return value
+    return [field for field in fields(kind) if field.metadata.get("written", True)]
 
 
 def _fields_said(hint: Any, value: object) -> int:
     """How many fields of a dataclass a document has."""
-    return sum(one.name in value for one in fields(hint)) if is_dataclass(hint) and isinstance(value, Mapping) else 0
+    return (
+        sum(field.name in value for field in fields(hint)) if is_dataclass(hint) and isinstance(value, Mapping) else 0
+    )
 
 
-def _is_default(one: Field[Any], value: Any) -> bool:
-    return (value is None and one.default is None) or (one.default_factory is not MISSING and not value)
+def _is_default(field: Field[Any], value: Any) -> bool:
+    return (value is None and field.default is None) or (field.default_factory is not MISSING and not value)
 
 
 def _is_empty(plain: object) -> bool:
     return plain is None or (isinstance(plain, str) and not plain)
-
-
-def _is_nothing(hint: Any, value: object) -> bool:
-    """Whether a value cannot be what an annotation wants."""
-    if hint in {int, float}:
-        return not isinstance(value, int | float) or not math.isfinite(value)
-    fixed = get_origin(hint) is tuple and ... not in get_args(hint)
-    if fixed and isinstance(value, list | tuple):
-        return len(value) != len(get_args(hint))
-    return value is None or (is_dataclass(hint) and value == {})
-
-
-def _held(value: Any, kinds: Any, nothing: Any) -> Any:
-    """A list or an object of a document; nothing where there is none."""
-    if value is not None and not isinstance(value, kinds):
-        raise TypeError(f"{value!r} stands where a list or an object is to be")
-    return nothing if value is None else value

@@ -351,11 +351,11 @@ def _fit_column(axes: "Axes") -> None:
     from matplotlib.text import Text
 
     parts = axes.get_children()
-    for line in (one for one in parts if isinstance(one, Line2D)):
+    for line in (part for part in parts if isinstance(part, Line2D)):
         line.set_linewidth(max(0.5, _SMALLER * line.get_linewidth()))
         line.set_markersize(_SMALLER * line.get_markersize())
         line.set_markeredgewidth(0.7)
-    for text in (one for one in parts if isinstance(one, Text)):
+    for text in (part for part in parts if isinstance(part, Text)):
         text.set_fontsize(min(max(7.0, float(text.get_fontsize())), _SIZE_PT))
 
 
@@ -387,9 +387,9 @@ def cut_texts(figure: "Figure") -> list[str]:
     canvas: Any = figure.canvas
     renderer = canvas.get_renderer()
     width, height = figure.bbox.width, figure.bbox.height
-    axis = [one for axes in figure.axes for one in (axes.xaxis, axes.yaxis)]
-    hidden = {label for one in axis for label in one.get_ticklabels(which="both")}
-    shown = [_seen_names(one) for one in axis]
+    axis = [side for axes in figure.axes for side in (axes.xaxis, axes.yaxis)]
+    hidden = {label for side in axis for label in side.get_ticklabels(which="both")}
+    shown = [_seen_names(side) for side in axis]
     texts = [text for text in figure.findobj(Text) if text not in hidden]
     lost = []
     for text in (*texts, *itertools.chain(*shown)):
@@ -397,8 +397,8 @@ def cut_texts(figure: "Figure") -> list[str]:
             box = text.get_window_extent(renderer)
             if box.x0 < -1 or box.y0 < -1 or box.x1 > width + 1 or box.y1 > height + 1:
                 lost.append(str(text.get_text()))
-    for one, names in zip(axis, shown, strict=True):
-        lost += _upon_each_other(names, renderer, one.axis_name)
+    for side, names in zip(axis, shown, strict=True):
+        lost += _upon_each_other(names, renderer, side.axis_name)
     return lost
 
 
@@ -412,6 +412,6 @@ def _seen_names(axis: Any) -> list[Any]:
 
 def _upon_each_other(names: Sequence[Any], renderer: Any, side: str) -> list[str]:
     """Names of ticks that overlap the one before them."""
-    boxes = [(one.get_window_extent(renderer), str(one.get_text())) for one in names if one.get_text().strip()]
+    boxes = [(name.get_window_extent(renderer), str(name.get_text())) for name in names if name.get_text().strip()]
     ends = sorted((((box.x0, box.x1) if side == "x" else (box.y0, box.y1)), text) for box, text in boxes)
     return [text for ((_, before), _), ((start, _), text) in itertools.pairwise(ends) if start < before - 0.5]

@@ -115,8 +115,6 @@ def parse_json(text: str, place: str) -> Any:
 
     Raises ScenarioError if it is no JSON: also for NaN, Infinity and numbers beyond them, a key that comes twice in one
     object, half of a surrogate pair, which no text file can hold, and more levels than `MAX_LEVELS`.
-
-    `place`: where the text stands, for messages.
     """
     try:
         found = json.loads(
@@ -176,8 +174,6 @@ def check_format(document: Mapping[str, Any], newest: int, path: Path | str, wri
     """Refuse what another version wrote: one format is read.
 
     Raises ScenarioError if the format is another one, or none.
-
-    `writer`: the command that writes such files, for messages.
     """
     found = document.get("format")
     if isinstance(found, int) and not isinstance(found, bool) and found == newest:
@@ -401,7 +397,6 @@ def check_room(path: Path, *, folder: bool, needed_bytes: int = LEAST_FREE_BYTES
     Raises ScenarioError if something else stands there, nothing can be written there, or the disk has less room.
 
     `path`: a file, or a folder of files; folders above it need not be there.
-    `needed_bytes`: what is to be written, at most or about.
     """
     try:
         if path.exists() and path.is_dir() != folder:

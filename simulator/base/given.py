@@ -33,8 +33,6 @@ def check_is(value: object, wanted: type[Any] | tuple[type[Any], ...], *, where:
     """Refuse what is of another class.
 
     Raises ScenarioError with what it is.
-
-    `where`, `give`: where it stands, and what to give in its place.
     """
     if not isinstance(value, wanted):
         raise ScenarioError(f"{where}: it is {shown(value)}; give {give}")
@@ -68,7 +66,6 @@ def quantity(value: object, kind: dict[str, Decimal], *, where: str, example: st
     `kind`: one of those of `units`: `units.SPEED`, `units.DURATION` ...
     `where`, `example`: where it stands; what to give in the place of something else, such as `'3 Gflop/s' or a number
     of units/s`.
-    `zero`: whether it may be 0.
     """
     if isinstance(value, str):
         try:

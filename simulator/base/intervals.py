@@ -154,7 +154,6 @@ def chances(
     surer than so few truths, or replications, allow (`surest`). Rows that are alike share one chance, as if they were
     one row; NaN where nothing is known.
 
-    `seed`: of the draws.
     `margin`: what is near: so much more than the best, as a share.
     """
     first = alike(samples)

@@ -344,9 +344,6 @@ def check_room(what: str, needed_bytes: float, *, instead: str) -> None:
     """Refuse work that is about to start and would need more memory than there is.
 
     Raises ScenarioError with what it needs and what there is.
-
-    `what`: the work, as the beginning of a sentence.
-    `instead`: what would need less.
     """
     if needed_bytes <= SMALL_BYTES:
         return

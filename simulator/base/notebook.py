@@ -95,7 +95,6 @@ def curves(
     """Lines over a common axis, with a band behind them if there is one.
 
     `x`, `lines`, `band`: ascending values, curves by name, and the two edges of the band; (n,) each.
-    `labels`: of the axes.
     `log`: which axes are logarithmic; one with values of 0 or below is not.
     `steps`: whether a value holds up to the next one.
     """

@@ -39,7 +39,6 @@ def provenance(
 ) -> dict[str, Any]:
     """Provenance as plain data.
 
-    `seed`: the seed that all random draws came from.
     `inputs`: name of each input file and its hash (`files.digest`).
     `machine`: where it was measured, for results of real runs.
     """

@@ -21,7 +21,6 @@ __all__ = ["firsts", "stream"]
 def stream(seed: int, *key: str | int) -> np.random.Generator:
     """Generator for one use; the same seed and key give the same bits on every machine.
 
-    `seed`: the user's seed, 0 or more.
     `key`: what the draws are for, for example `(replication, PE name, "load")`; different keys give independent
     streams.
     """

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from simulator.calibration.history.coverage import (
         Comparison as Comparison,
         Coverage as Coverage,
+        History as History,
         Held as Held,
         coverage as coverage,
         keep_comparisons as keep_comparisons,

@@ -14,7 +14,6 @@ __all__ = ["check_customs", "ended_trace", "link_name", "no_rate", "stalled", "s
 def stuck(costs: Costs, name: str, waiting: Iterable[int]) -> SimulationError:
     """A deadlock.
 
-    `name`: the configuration's.
     `waiting`: rows of the operations in which processes wait, one of each process that has not ended.
     """
     lines = []

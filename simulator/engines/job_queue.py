@@ -204,10 +204,7 @@ class JobQueue:
         """PEs of each job as bits, where they are named."""
 
     def run(self, decide: Decide) -> None:
-        """Let all jobs start and end.
-
-        `decide`: what a pass decides.
-        """
+        """Let all jobs start and end."""
         self._decide = decide
         self._await_next()
         self._clock.run()

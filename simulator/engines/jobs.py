@@ -44,7 +44,6 @@ def run_jobs(
 
     `stream`: its jobs in the order of submission.
     `cluster`: the PEs; a number stands for so many equal ones.
-    `policy`, `estimates`: who starts when and where, and what is planned with.
     `times`: run times of jobs that are applications or moldable, by number of processes and class of PEs.
     `programs`: what really runs the jobs, in place of `times`, which are then only planned with. Limits kill no such
     job.
@@ -123,7 +122,7 @@ def _by_process(
         queue.promised,
         costs.killed[queue.choice, queue.kinds()],
         first,
-        np.array([number for one in numbers for number in one], dtype=np.int64) if named else None,
+        np.array([number for group in numbers for number in group], dtype=np.int64) if named else None,
     )
 
 

@@ -405,11 +405,9 @@ def run(
 
     `scenario`: its configurations are run on the same draws (paired).
     `draws`: axes (replication, PE).
-    `tick_s`: seconds per tick.
     `log_replications`: keep the operation log of this many first replications of each configuration.
     `operations`: what the program's `Custom` operations do, by name; see `Context`.
     `sharing`: how processes share a PE, in place of equal shares of what its load leaves.
-    `progress`: called after each run.
     """
     starts = start_ticks(draws, tick_s=tick_s).tolist()
     services, of_services = _services(scenario, sharing, tick_s), scenario
@@ -461,7 +459,9 @@ class _Results:
         self._busy[place][replication] = simulation.usage.busy
         self._finish[place][replication] = simulation.finish
         if simulation.log is not None:
-            self._logs[place, replication] = tuple(sorted(simulation.log, key=lambda one: (one.process, one.index)))
+            self._logs[place, replication] = tuple(
+                sorted(simulation.log, key=lambda entry: (entry.process, entry.index))
+            )
 
     def run_set(self, scenario: Scenario, tick_s: float) -> RunSet:
         """All runs."""

@@ -118,11 +118,11 @@ def speed_of(
     compute = scenario.application.work.compute(processes)
     speed = scenario.platform.pes[pe].speeds[scenario.application.kernel]
     units = np.unique(np.rint(np.geomspace(1, max(total, 2), POINTS))).astype(np.int64)
-    steps = [compute(int(one) * movable.quantum) for one in units]
+    steps = [compute(int(count) * movable.quantum) for count in units]
     found = []
     for position in (0.0, 1.0):
         seconds = [float(np.sum(step.volume / speed.speed(np.asarray(step.size), position=position))) for step in steps]
-        found.append(tuple(float(one) * each_call / second for one, second in zip(units, seconds, strict=True)))
+        found.append(tuple(float(count) * each_call / second for count, second in zip(units, seconds, strict=True)))
     try:
         return Band(tuple(map(float, units)), *found)
     except ScenarioError:
@@ -193,7 +193,6 @@ def stretch(
     """Some iterations, with what moves before them, and the gather, broadcast and barrier of the decision after them.
 
     `before`: who had which units up to now; None if the same.
-    `begun_s`: when all processes begin.
     """
     made, processes = work.stretch(now, first, count), len(now.partition)
     head: tuple[Operation, ...] = (WaitUntil(begun_s),) if begun_s else ()
@@ -241,7 +240,7 @@ def with_moves(
     """
 
     def all_of(what: str, kept: Sequence[Ints]) -> tuple[Ints, ...]:
-        own = {name: np.array([getattr(one, what) for one in found]) for name, found in moves.items()}
+        own = {name: np.array([getattr(run, what) for run in found]) for name, found in moves.items()}
         ticks = {name: np.rint(found / static.tick_s).astype(np.int64) for name, found in own.items()}
         return tuple(ticks.get(name, before) for name, before in zip(names, kept, strict=True))
 
@@ -257,5 +256,5 @@ def with_moves(
         finish_ticks=finish,
         logs={**static.logs, **{key: log for key, (_, log) in kept.items()}},
         programs={key: program for key, (program, _) in kept.items()},
-        partitions={name: tuple(one.partitions for one in found) for name, found in moves.items()},
+        partitions={name: tuple(run.partitions for run in found) for name, found in moves.items()},
     )

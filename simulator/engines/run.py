@@ -11,6 +11,7 @@ import numpy as np
 
 from simulator.base.errors import ScenarioError, UnsupportedProgram
 from simulator.engines import process
+from simulator.engines.compiled.place import kernels_kept
 from simulator.engines.costs import TICKS_S, TickOverflowError, service_table
 from simulator.engines.process import CustomOperation, Progress, Sharing
 from simulator.engines.run_set import RunSet
@@ -18,29 +19,29 @@ from simulator.programs.program import Loop, Row
 from simulator.scenario_file.scenario import Scenario, stratum_count, truth_count
 from simulator.scenario_file.truths import Draws, draw
 
+__all__ = ["CustomOperation", "Engine", "Progress", "Sharing", "run"]
+
 LOADING = 100_000
 """Operations that the `process` engine runs while the compiled one is loaded (two seconds)."""
+COMPILING = 500_000
+"""Operations that it runs while kernels are compiled, where none are kept yet (ten seconds)."""
 _OTHERS = 4
 """Primitive operations of a process that an operation is counted as; only the order of magnitude matters."""
 
 _seen = 0
-"""Operations that were asked for so far: many small scenarios are worth it too. The cache on disk plays no part, so
-that the same command names the same engine every time."""
+"""Operations that were asked for so far: many small scenarios are worth it too."""
 _OWN = "operations or sharing of your own"
 
 
-# Whether the compiled engine saves time: for few operations, loading it takes longer than SimPy needs to run them.
-
-
 def worth_compiling(scenario: Scenario) -> bool:
-    """Whether the compiled engine is loaded already, or what was asked for so far is worth loading it."""
+    """Whether the compiled engine is loaded already, or what was asked for so far is worth loading or compiling it."""
     global _seen  # noqa: PLW0603 - what one process has asked for
-    if "simulator.engines.compiled.run" in sys.modules or _seen >= LOADING:
+    if "simulator.engines.compiled.run" in sys.modules:
         return True
     runs = len(scenario.configurations) * scenario.replications
     operations = runs * len(scenario.configurations[0].placement)  # one of each process at the least
     _seen += operations if operations >= LOADING else runs * _operations_of_all(scenario)
-    return _seen >= LOADING
+    return _seen >= COMPILING or (_seen >= LOADING and kernels_kept())
 
 
 def _operations_of_all(scenario: Scenario) -> int:
@@ -57,8 +58,6 @@ def _operations(row: Row) -> int:
     """About how many primitive operations one process has."""
     return sum(part.iterations * _operations(part.body) if isinstance(part, Loop) else _OTHERS for part in row)
 
-
-__all__ = ["CustomOperation", "Engine", "Progress", "Sharing", "run"]
 
 Engine = Literal["auto", "process", "compiled"]
 
@@ -92,11 +91,10 @@ def run(  # noqa: PLR0913 - all by name
     `operations`, `sharing`: what `Custom` operations do, by name: functions of a `Context` and the arguments that yield
     the events they wait for; how our processes share a PE, in place of equal shares. Only the engine `process` has
     these.
-    `progress`: called now and then with how many runs are done, of how many.
     """
     scenario = _asked(scenario, engine, replications, seed)
     own = operations is not None or sharing is not service_table
-    if any(one.repartition is not None for one in scenario.configurations):
+    if any(configuration.repartition is not None for configuration in scenario.configurations):
         fixed = partial(run, engine=engine, threads=threads, operations=operations, sharing=sharing)
         return _with_moves(scenario, first_replication, log_replications, fixed, progress)
     if own and engine == "compiled":
@@ -125,19 +123,19 @@ def _with_moves(
     """
     from simulator.engines.repartition import run_moves, with_moves, written_out
 
-    found, kept, names = {}, {}, [one.name for one in scenario.configurations]
+    found, kept, names = {}, {}, [configuration.name for configuration in scenario.configurations]
 
     def one_run(made: Scenario, number: int, logs: int = 0) -> RunSet:
         return simulate(made, replications=1, first_replication=first + number, log_replications=logs)
 
-    for row, one in enumerate(scenario.configurations):
-        if one.repartition is None:
+    for row, configuration in enumerate(scenario.configurations):
+        if configuration.repartition is None:
             continue
-        found[one.name] = moves = run_moves(scenario, one, one_run)
+        found[configuration.name] = moves = run_moves(scenario, configuration, one_run)
         for number in range(min(logged, len(moves))):
             program = moves[number].program
-            kept[row, number] = program, one_run(written_out(scenario, one, program), number, 1).logs[0, 0]
-    fixed = tuple(replace(one, repartition=None) for one in scenario.configurations)
+            kept[row, number] = program, one_run(written_out(scenario, configuration, program), number, 1).logs[0, 0]
+    fixed = tuple(replace(configuration, repartition=None) for configuration in scenario.configurations)
     static = simulate(
         scenario.with_configurations(fixed), first_replication=first, log_replications=logged, progress=progress
     )

@@ -97,8 +97,8 @@ class RunSet:
         order = np.argsort(self.makespan_ticks.mean(axis=1), kind="stable")[:most]
         stated = describe_all(self.makespan_s[order], self.truths, deterministic=self.deterministic)
         return {
-            self.configurations[place]: units.show_interval(one["mean"], one["low"], one["high"])
-            for place, one in zip(order.tolist(), stated, strict=True)
+            self.configurations[place]: units.show_interval(interval["mean"], interval["low"], interval["high"])
+            for place, interval in zip(order.tolist(), stated, strict=True)
         }
 
     @property
@@ -209,12 +209,12 @@ class RunSet:
         rows = [
             {
                 "configuration": name,
-                "mean": units.show_interval(one["mean"], one["low"], one["high"]),
-                of_runs: units.show_range(one["run_low"], one["run_high"]),
+                "mean": units.show_interval(row["mean"], row["low"], row["high"]),
+                of_runs: units.show_range(row["run_low"], row["run_high"]),
             }
-            for name, one in named
+            for name, row in named
         ]
-        spread = [(name, one["run_low"], one["median"], one["run_high"]) for name, one in named]
+        spread = [(name, row["run_low"], row["median"], row["run_high"]) for name, row in named]
         chart = notebook.ranges(spread, unit=f"makespan (s), {of_runs}")
         title = f"Makespans of {replications} replications, seed {self.seed}, engine {self.engine}"
         line = interval_line(replications, self.truth_count, deterministic=self.deterministic)
@@ -250,9 +250,9 @@ def describe_all(
 ) -> list[Described]:
     """The same of many; (many, replication)."""
     mean = intervals.of_mean(samples, truths, level=level, deterministic=deterministic)
-    one = intervals.of_run(samples, truths, level=level, deterministic=deterministic)
+    interval = intervals.of_run(samples, truths, level=level, deterministic=deterministic)
     columns = {"mean": np.mean(samples, axis=1), "low": mean.low, "high": mean.high}
-    return rows_of(columns | {"median": np.median(samples, axis=1), "run_low": one.low, "run_high": one.high})
+    return rows_of(columns | {"median": np.median(samples, axis=1), "run_low": interval.low, "run_high": interval.high})
 
 
 def rows_of(columns: Mapping[str, Floats]) -> list[Described]:

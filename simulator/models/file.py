@@ -52,9 +52,7 @@ def model_of(document: Any, kind: str, form: type[T], *, writer: str, newest: in
     for each key.
 
     `form`: of all its keys but `format` and `kind`.
-    `writer`: the command that writes such files, for messages.
     `newest`: the format that is read.
-    `place`: the file, for messages.
     """
     if not isinstance(document, dict) or document.get("kind") != kind:
         kind_found = document.get("kind") if isinstance(document, dict) else None

@@ -153,8 +153,6 @@ def availability(values: Floats, rule: AvailabilityRule, *, processes: int = 1, 
     two and next to three. Only `fair` differs there: the other rules are straight between whole loads.
 
     `values`: load (mean runnable competitors), any shape; under `given` the share left to us.
-    `processes`: our own runnable processes `m` on the PE.
-    `cores`: cores `c` of the PE.
     """
     if rule == "fair":
         whole: Floats = np.floor(values)
@@ -213,7 +211,6 @@ class Capacity:
         """Integrate the availability that traces leave to each of our processes.
 
         `traces`: one trace, or one per PE.
-        `rule`: how load becomes availability.
         `processes`, `cores`: our processes `m` and the cores `c` of every PE, or one number per PE.
         """
         traces = [traces] if isinstance(traces, LoadTrace) else list(traces)

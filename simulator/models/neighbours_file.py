@@ -83,12 +83,12 @@ class NeighboursModel:
         `subject`, `beside`: kernels with their problem sizes in elements.
         `pes`: where the subject and then the others are, among the node's PEs; the first ones by default.
         """
-        own, others = _computation(subject), [_computation(one) for one in beside]
+        own, others = _computation(subject), [_computation(computation) for computation in beside]
         places = tuple(range(1 + len(others))) if pes is None else tuple(pes)
-        for one in (own, *others):
-            if one.kernel not in self.kernels:
-                hint = meant(one.kernel, self.kernels) or f"; {some_names(sorted(self.kernels))} were"
-                raise ScenarioError(f"neighbours: {one.kernel!r} was not measured{hint}")
+        for computation in (own, *others):
+            if computation.kernel not in self.kernels:
+                hint = meant(computation.kernel, self.kernels) or f"; {some_names(sorted(self.kernels))} were"
+                raise ScenarioError(f"neighbours: {computation.kernel!r} was not measured{hint}")
         if len(places) != 1 + len(others) or len(set(places)) < len(places) or max(places) >= self.pe_count:
             raise ScenarioError(
                 f"neighbours: {1 + len(others)} computations cannot be on PEs {sorted(places)}; "
@@ -138,8 +138,8 @@ class NeighboursModel:
         return model_of(document, KIND, NeighboursFile, writer=WRITER, newest=FORMAT, place="model").model
 
 
-def _computation(one: Computation | tuple[str, float]) -> Computation:
-    return one if isinstance(one, Computation) else Computation(one[0], float(one[1]))
+def _computation(computation: Computation | tuple[str, float]) -> Computation:
+    return computation if isinstance(computation, Computation) else Computation(computation[0], float(computation[1]))
 
 
 def fit_neighbours(
@@ -246,11 +246,11 @@ def errors_of(cells: Sequence[Cell], predicted: Floats, *, all_cells: Sequence[C
 
 def _all_busy(cell: Cell, cells: Sequence[Cell]) -> float:
     """The ratio of a computation with all PEs at work on the same, or on as much as was measured."""
-    own = [one for one in cells if one.subject == cell.subject] or [cell]
-    most = max(len(one.neighbours) for one in own)
-    own = [one for one in own if len(one.neighbours) == most]
-    alike = [one.ratio for one in own if one.is_copies]
-    return float(np.median(alike)) if alike else max(one.ratio for one in own)
+    own = [other for other in cells if other.subject == cell.subject] or [cell]
+    most = max(len(member.neighbours) for member in own)
+    own = [member for member in own if len(member.neighbours) == most]
+    alike = [member.ratio for member in own if member.is_copies]
+    return float(np.median(alike)) if alike else max(member.ratio for member in own)
 
 
 # The file.
@@ -268,10 +268,10 @@ def _alike(sharing: Sequence[SharingDomain], pe_count: int) -> list[list[Sharing
     """Domains of one level and law that cut all PEs into blocks, together; all others by themselves."""
     found: list[list[SharingDomain]] = []
     for domain in sharing:
-        same = [one for one in sharing if one.level == domain.level and one.law == domain.law]
+        same = [other for other in sharing if other.level == domain.level and other.law == domain.law]
         size = len(same[0].pes)
         blocks = [tuple(range(first, min(first + size, pe_count))) for first in range(0, pe_count, size)]
-        if [one.pes for one in same] != blocks:
+        if [member.pes for member in same] != blocks:
             found.append([domain])
         elif domain is same[0]:
             found.append(same)
@@ -280,7 +280,7 @@ def _alike(sharing: Sequence[SharingDomain], pe_count: int) -> list[list[Sharing
 
 def _places(alike: Sequence[SharingDomain]) -> list[Any]:
     """PEs of an entry: of one domain a list, of several a list of lists."""
-    each = [list(one.pes) for one in alike]
+    each = [list(member.pes) for member in alike]
     return each[0] if len(each) == 1 else each
 
 
@@ -473,7 +473,7 @@ def _read_pairs(table: Table) -> list[tuple[Computation, tuple[Computation, ...]
             bad = neighbours[row].split()[others.index(None)]
             faults.append(f"{place}: beside: {bad!r} is not KERNEL:SIZE; write a space between several")
         else:
-            known = tuple(one for one in others if one is not None)
+            known = tuple(computation for computation in others if computation is not None)
             pairs.append((Computation(subjects[row], float(sizes[row])), known))
     refuse(faults)
     return pairs
@@ -488,11 +488,11 @@ def _read_computation(word: str) -> Computation | None:
 def visits_table(visits: Sequence[Together]) -> str:
     """Visits as a CSV text that `read_visits` reads."""
     rows: list[Sequence[object]] = [(*COLUMNS, "pass", "pes")]
-    for one in visits:
-        others = " ".join(f"{other.kernel}:{other.size!r}" for other in one.neighbours)
-        pes = " ".join(map(str, one.pes))
-        lone, together = repr(one.lone_s), repr(one.together_s)
-        rows.append((one.subject.kernel, repr(one.subject.size), others, lone, together, one.number, pes))
+    for visit in visits:
+        others = " ".join(f"{other.kernel}:{other.size!r}" for other in visit.neighbours)
+        pes = " ".join(map(str, visit.pes))
+        lone, together = repr(visit.lone_s), repr(visit.together_s)
+        rows.append((visit.subject.kernel, repr(visit.subject.size), others, lone, together, visit.number, pes))
     return files.csv_lines(rows)
 
 
@@ -513,16 +513,16 @@ def predict_neighbours(path: str | Path, at: Table | str | Path) -> list[dict[st
             {
                 "subject": subject.kernel,
                 "size_elements": subject.size,
-                "beside": [one.label for one in neighbours],
+                "beside": [neighbour.label for neighbour in neighbours],
                 "ratio": 1 / share,
-                "outside_sizes": any(_is_outside(model, one) for one in (subject, *neighbours)),
+                "outside_sizes": any(_is_outside(model, computation) for computation in (subject, *neighbours)),
             }
         )
     refuse(faults)
     return entries
 
 
-def _is_outside(model: NeighboursModel, one: Computation) -> bool:
+def _is_outside(model: NeighboursModel, computation: Computation) -> bool:
     """Whether a size is beyond those that were measured of its kernel."""
-    known = [cell["size_elements"] for cell in model.cells if cell["subject"] == one.kernel]
-    return bool(known) and not min(known) * (1 - 1e-9) <= one.size <= max(known) * (1 + 1e-9)
+    known = [cell["size_elements"] for cell in model.cells if cell["subject"] == computation.kernel]
+    return bool(known) and not min(known) * (1 - 1e-9) <= computation.size <= max(known) * (1 + 1e-9)

@@ -111,14 +111,14 @@ class Cell:
     @property
     def is_copies(self) -> bool:
         """Whether all compute the same."""
-        return all(one == self.subject for one in self.neighbours)
+        return all(neighbour == self.subject for neighbour in self.neighbours)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
             "subject": self.subject.kernel,
             "size_elements": self.subject.size,
-            "beside": [one.label for one in self.neighbours],
+            "beside": [neighbour.label for neighbour in self.neighbours],
             "pes": list(self.pes),
             "lone_s": self.lone_s,
             "ratio": self.ratio,
@@ -208,9 +208,9 @@ def fit_cells(
     `footprints`: bytes of computations that do not store 8 for each element.
     `structure`: which domains of memory and caches there are; by default those that explain most.
     """
-    items = tuple(sorted({one for cell in cells for one in (cell.subject, *cell.neighbours)}))
+    items = tuple(sorted({computation for cell in cells for computation in (cell.subject, *cell.neighbours)}))
     stores = footprints or {}
-    held = np.array([stores.get(one, 0.0 if one.kernel == COMPUTES else 8 * one.size) for one in items])
+    held = np.array([stores.get(item, 0.0 if item.kernel == COMPUTES else 8 * item.size) for item in items])
     cores, clock, beyond, notes = _computing(cells, proposed)
     kept = np.array([_kept_computing(cell, (*cores, *clock)) for cell in cells])
     problem = Problem(tuple(cells), items, held, -np.log(kept), tuple(proposed))
@@ -238,12 +238,12 @@ def _computing(
 ) -> tuple[list[SharingDomain], list[SharingDomain], dict[str, float], list[str]]:
     """Domains of siblings and of clocks, and what was not found, from computations that touch no memory."""
     probes = [cell for cell in cells if cell.subject.kernel == COMPUTES and cell.is_copies]
-    clocks = [one for one in proposed if one.kind == "clock"]
+    clocks = [domain for domain in proposed if domain.kind == "clock"]
     if not probes:
         return [], [], {"clock": np.inf} if clocks else {}, []
     pairs = [cell for cell in probes if len(cell.neighbours) == 1]
     usual = min((cell.ratio for cell in pairs), default=1.0) if len(pairs) > 1 else 1.0
-    reported = [set(one.pes) for one in proposed if one.kind == "core"]
+    reported = [set(domain.pes) for domain in proposed if domain.kind == "core"]
     close = [
         cell
         for cell in pairs
@@ -259,11 +259,11 @@ def _computing(
             where = " and ".join(map(str, group))
             notes.append(f"PEs {where} share a core, which the system does not report: each keeps {share:.0%}")
     notes += [
-        f"PEs {sorted(one)} are reported to share a core, but do not slow each other"
-        for one in reported
-        if len(one) > 1 and not any(one & set(core.pes) for core in cores)
+        f"PEs {sorted(pes)} are reported to share a core, but do not slow each other"
+        for pes in reported
+        if len(pes) > 1 and not any(pes & set(core.pes) for core in cores)
     ]
-    with_probes = [cell for cell in cells if all(one.kernel == COMPUTES for one in cell.neighbours)]
+    with_probes = [cell for cell in cells if all(neighbour.kernel == COMPUTES for neighbour in cell.neighbours)]
     apart = [cell for cell in with_probes if _kept_computing(cell, cores) == 1]
     tables, beyond = _clocks(apart, clocks)
     return cores, tables, beyond, notes
@@ -356,21 +356,23 @@ class Problem:
         """How often each computation is a neighbour of a cell's subject in its domain of a level; (N, K)."""
         found = np.zeros((len(self.cells), len(self.items)))
         for row, cell in enumerate(self.cells):
-            own = next((one.pes for one in self.proposed if one.level == level and cell.pes[0] in one.pes), ())
-            for one, place in zip(cell.neighbours, cell.pes[1:], strict=True):
-                found[row, self.items.index(one)] += place in own
+            own = next(
+                (domain.pes for domain in self.proposed if domain.level == level and cell.pes[0] in domain.pes), ()
+            )
+            for neighbour, place in zip(cell.neighbours, cell.pes[1:], strict=True):
+                found[row, self.items.index(neighbour)] += place in own
         return found
 
     @cached_property
     def counts(self) -> dict[str, Floats]:
         """How often each computation is a neighbour of a cell's subject in its domain, by level; (N, K) each."""
-        return {level: self._neighbours(level) for level in dict.fromkeys(one.level for one in self.proposed)}
+        return {level: self._neighbours(level) for level in dict.fromkeys(domain.level for domain in self.proposed)}
 
     @cached_property
     def stream(self) -> int | None:
         """Which computation is the stream that demand is counted in: the largest `triad` measured."""
         lone = {cell.subject for cell in self.cells}
-        found = [place for place, one in enumerate(self.items) if one.kernel == STREAMS and one in lone]
+        found = [place for place, item in enumerate(self.items) if item.kernel == STREAMS and item in lone]
         return max(found, key=lambda place: self.items[place].size) if found else None
 
     @cached_property
@@ -383,7 +385,7 @@ class Problem:
 
     def capacity(self, level: str) -> float:
         """Of a cache, as reported."""
-        return next(one.capacity or 1.0 for one in self.proposed if one.level == level)
+        return next(domain.capacity or 1.0 for domain in self.proposed if domain.level == level)
 
     def resolution(self, best: "Fitted") -> dict[str, float]:
         """For each level without a domain, up to which effect on its probes none was seen."""
@@ -407,7 +409,7 @@ class Problem:
         """Whether a cell would show a domain of a level: streams next to each other, in it or beyond it."""
         cell = self.cells[row]
         if (
-            not all(one.kernel == STREAMS for one in (cell.subject, *cell.neighbours))
+            not all(computation.kernel == STREAMS for computation in (cell.subject, *cell.neighbours))
             or not self.counts[level][row].any()
         ):
             return False
@@ -456,10 +458,10 @@ class Fitted:
         """Those of memory and caches."""
         found = []
         for level in self.structure.levels:
-            own = [one for one in self.problem.proposed if one.level == level]
-            for number, one in enumerate(own):
+            own = [domain for domain in self.problem.proposed if domain.level == level]
+            for number, domain in enumerate(own):
                 name = level if len(own) == 1 else f"{level} {number + 1}"
-                found.append(SharingDomain(one.kind, name, level, one.pes, self._law(level)))
+                found.append(SharingDomain(domain.kind, name, level, domain.pes, self._law(level)))
         return found
 
     def _law(self, level: str) -> Bandwidth | Occupancy:
@@ -497,14 +499,14 @@ def _chosen(problem: Problem) -> Fitted:
 
     A domain is looked at only where its own probes show an effect: what others lose may have many reasons.
     """
-    caches = [one.level for one in problem.proposed if one.kind == "cache"]
+    caches = [domain.level for domain in problem.proposed if domain.kind == "cache"]
     caches = list(dict.fromkeys(caches))
     caches = [level for level in caches if problem.evidence(level)]
     memory = ["memory"] if problem.stream is not None and problem.evidence("memory") else []
     sets = [(), *[(level,) for level in (*memory, *caches)]]
     sets += [(*memory, level) for level in caches if memory] + ([(*memory, *caches)] if len(caches) > 1 else [])
     best = [_tuned(problem, levels) for levels in sets]
-    chosen = best[ties.first_least([one.score for one in best], floor=1.0)]
+    chosen = best[ties.first_least([fit.score for fit in best], floor=1.0)]
     return _pruned(chosen)
 
 
@@ -518,7 +520,7 @@ def _tuned(problem: Problem, levels: tuple[str, ...]) -> Fitted:
         else:
             tried = [replace(best.structure, parts={**best.structure.parts, level: part}) for part in _PARTS[1:]]
         fits = [best, *(_solved(problem, structure) for structure in tried)]
-        best = fits[ties.first_least([one.score for one in fits], floor=1.0)]
+        best = fits[ties.first_least([fit.score for fit in fits], floor=1.0)]
     return best
 
 
@@ -634,8 +636,8 @@ def _pruned(fitted: Fitted) -> Fitted:
 def kernel_uses(found: Found) -> dict[str, KernelUses]:
     """Uses by kernel over its sizes; between sizes of a cache's kernels a knot at each doubling, as bytes grow."""
     uses = {}
-    for kernel in sorted({one.kernel for one in found.items}):
-        at = [place for place, one in enumerate(found.items) if one.kernel == kernel]
+    for kernel in sorted({item.kernel for item in found.items}):
+        at = [place for place, item in enumerate(found.items) if item.kernel == kernel]
         sizes = np.array([found.items[place].size for place in at])
         cached = any(level != "memory" for level in found.demands)
         knots = _doublings(sizes) if cached else sizes
@@ -675,16 +677,16 @@ def predict_share(
     for domain in domains:
         if pes[0] not in domain.pes:
             continue
-        inside = [one for one, place in zip(neighbours, pes[1:], strict=True) if place in domain.pes]
-        taken = [_use(uses, domain, one).demand for one in inside]
+        inside = [neighbour for neighbour, place in zip(neighbours, pes[1:], strict=True) if place in domain.pes]
+        taken = [_use(uses, domain, neighbour).demand for neighbour in inside]
         share *= float(domain.law.kept(_use(uses, domain, subject), sum(taken)))
     return share
 
 
-def _use(uses: Mapping[str, KernelUses], domain: SharingDomain, one: Computation) -> Use:
+def _use(uses: Mapping[str, KernelUses], domain: SharingDomain, computation: Computation) -> Use:
     if domain.kind in {"core", "clock"}:
         return BUSY
-    return uses[one.kernel].at(domain.level, one.size) if one.kernel in uses else NO_USE
+    return uses[computation.kernel].at(domain.level, computation.size) if computation.kernel in uses else NO_USE
 
 
 def predicted_held_out(
@@ -705,7 +707,10 @@ def predicted_held_out(
     for fold in range(min(_FOLDS, len(mixed))):
         without = set(mixed[fold::_FOLDS])
         known = {
-            one for place, cell in enumerate(cells) if place not in without for one in (cell.subject, *cell.neighbours)
+            computation
+            for place, cell in enumerate(cells)
+            if place not in without
+            for computation in (cell.subject, *cell.neighbours)
         }
         out = [place for place in sorted(without) if {cells[place].subject, *cells[place].neighbours} <= known]
         rest = [cell for place, cell in enumerate(cells) if place not in set(out)]

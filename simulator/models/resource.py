@@ -143,9 +143,9 @@ class MemoryTerm:
 
     def __post_init__(self) -> None:
         sizes, times = self.working_sets_bytes, self.access_s
-        numbers = {f"accesses.{name}": one for name, one in self.accesses.items()}
+        numbers = {f"accesses.{name}": count for name, count in self.accesses.items()}
         for name in ("working_sets_bytes", "access_s"):
-            numbers |= {f"{name}.{place}": one for place, one in enumerate(getattr(self, name))}
+            numbers |= {f"{name}.{place}": count for place, count in enumerate(getattr(self, name))}
         _check_numbers(numbers | {"share": self.share}, "a finite number of at least 0", least=0)
         if len(sizes) != len(times) or not sizes or sizes[0] <= 0 or any(np.diff(sizes) <= 0):
             raise ScenarioError(
@@ -217,7 +217,6 @@ class CostVector:
         Raises ScenarioError if an operation has no cost here.
 
         `working_set_bytes`: what its accesses go through, any shape; see `MemoryTerm.time_s`.
-        `used_by`: where the RUV stands, for messages.
         """
         refused = self.refusal(ruv, used_by=used_by)
         if refused is not None:
@@ -285,14 +284,14 @@ class _Listed(_Written):
     costs: Mapping[str, float | _Range]
 
     def __post_init__(self) -> None:
-        _check_numbers({name: one for name, one in self.costs.items() if isinstance(one, float)}, "a finite number")
+        _check_numbers({name: cost for name, cost in self.costs.items() if isinstance(cost, float)}, "a finite number")
         if not self.costs:
             raise FormError([(("costs",), "it is empty; write operations with their seconds")])
 
     def by(self, method: Method) -> CostVector:
         made = {
-            name: Cost.exactly(one) if isinstance(one, float) else Cost(one.seconds, one.low, one.high)
-            for name, one in self.costs.items()
+            name: Cost.exactly(cost) if isinstance(cost, float) else Cost(cost.seconds, cost.low, cost.high)
+            for name, cost in self.costs.items()
         }
         return CostVector(method, made)
 
@@ -333,9 +332,9 @@ class _Timed(_Written):
 def _check_numbers(
     numbers: Mapping[str, float], wanted: str, *, above: float = -math.inf, least: float = -math.inf
 ) -> None:
-    wrong = [(name, one) for name, one in numbers.items() if not (above < one < math.inf and one >= least)]
+    wrong = [(name, value) for name, value in numbers.items() if not (above < value < math.inf and value >= least)]
     if wrong:
-        raise FormError([((name,), f"{one:g} is not {wanted}") for name, one in wrong])
+        raise FormError([((name,), f"{value:g} is not {wanted}") for name, value in wrong])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -354,18 +354,20 @@ def _blended(bands: Sequence[SpeedBand], scales: Sequence[float], shares: Floats
     doubts = [band.doubt for band in bands if band.doubt is not None]
     noises = [band.noise for band in bands if band.noise is not None]
     if len(doubts) == len(bands):
-        sizes = np.unique(np.concatenate([one.sizes * scale for one, scale in zip(doubts, scales, strict=True)]))
-        sd = sum(share * one.at(sizes / scale) for one, scale, share in zip(doubts, scales, shares, strict=True))
-        names = dict.fromkeys(name for one in doubts for name in one.sources)
+        sizes = np.unique(np.concatenate([doubt.sizes * scale for doubt, scale in zip(doubts, scales, strict=True)]))
+        sd = sum(share * doubt.at(sizes / scale) for doubt, scale, share in zip(doubts, scales, shares, strict=True))
+        names = dict.fromkeys(name for doubt in doubts for name in doubt.sources)
         sources = {
-            name: float(sum(share * one.sources.get(name, 0.0) for one, share in zip(doubts, shares, strict=True)))
+            name: float(sum(share * doubt.sources.get(name, 0.0) for doubt, share in zip(doubts, shares, strict=True)))
             for name in names
         }
-        common = float(sum(share * one.common for one, share in zip(doubts, shares, strict=True)))
+        common = float(sum(share * doubt.common for doubt, share in zip(doubts, shares, strict=True)))
         found["doubt"] = Doubt(sizes, np.asarray(sd), min(1.0, common), sources)
     if len(noises) == len(bands):
-        places = (np.arange(max(one.factors.size for one in noises)) + 0.5) / max(one.factors.size for one in noises)
-        logs = sum(share * np.log(one.at(places)) for one, share in zip(noises, shares, strict=True))
+        places = (np.arange(max(noise.factors.size for noise in noises)) + 0.5) / max(
+            noise.factors.size for noise in noises
+        )
+        logs = sum(share * np.log(noise.at(places)) for noise, share in zip(noises, shares, strict=True))
         found["noise"] = Noise(np.exp(logs))
     return found
 
@@ -384,7 +386,6 @@ def cut_from_samples(size: float, cpu_speeds: Floats, wall_speeds: Floats) -> Cu
     Middle and upper end are speeds in CPU seconds, what the PE gives without load (the paper's ideal time); the lower
     end is the speed in wall seconds, what the load observed meanwhile left. The ends are without their outer tenth.
 
-    `size`: problem size in elements.
     `cpu_speeds`, `wall_speeds`: volume per CPU second and per wall second of each repetition.
     """
     mid = float(np.median(cpu_speeds))

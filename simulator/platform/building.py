@@ -46,7 +46,7 @@ class Nodes:
     """Of each node, where it is not the one that all have."""
 
     def __repr__(self) -> str:
-        names, pe = [one.name for one in self.nodes], self.pes[0]
+        names, pe = [node.name for node in self.nodes], self.pes[0]
         kernels = ", ".join(sorted(pe.speeds)) or "none"
         loaded = "" if pe.load is None else ", load"
         return f"Nodes({some_names(names)}: {pe.cores} cores each, kernels: {kernels}{loaded})"
@@ -120,7 +120,6 @@ def star(
 
     `groups`: what `nodes` made, or PEs made by hand.
     `link`: of each node that has none of its own.
-    `meeting`: `contention`, `eager`, `loopback`; see `Meeting`.
     """
     joined = _Joined.of(groups)
     above = None if backbone is None else replace(_link(backbone, "star: backbone"), name="backbone", shared=True)
@@ -273,7 +272,6 @@ def busy(
     `first`, `last`: `"13:00"` and `"18:00"`; `"22:00"` to `"6:00"` is a night.
     `processes`, `otherwise`: runnable competitors then, and at other times; on a node of several cores, of all of them
     together.
-    `start`: when runs begin.
     `rule`: `fair`: equal shares for all; `idle`: we take what is idle.
     """
     begin_s, end_s = _seconds(first, "busy: first"), _seconds(last, "busy: last")

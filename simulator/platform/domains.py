@@ -286,12 +286,12 @@ def neighbours_data(document: Any, path: Path | str) -> dict[str, Any]:
     if not isinstance(domains, list) or not isinstance(uses, dict):
         return data
     if isinstance(places, list) and len(places) == len(domains):
-        data["domains"] = [_at_places(one, where) for one, where in zip(domains, places, strict=True)]
+        data["domains"] = [_at_places(domain, where) for domain, where in zip(domains, places, strict=True)]
     if "doubt" in document:
         data["domains"] = [
-            {"doubt": document["doubt"]} | one if isinstance(one, dict) else one for one in data["domains"]
+            {"doubt": document["doubt"]} | entry if isinstance(entry, dict) else entry for entry in data["domains"]
         ]
-    levels = dict.fromkeys(str(one.get("level", one.get("kind"))) for one in domains if isinstance(one, dict))
+    levels = dict.fromkeys(str(entry.get("level", entry.get("kind"))) for entry in domains if isinstance(entry, dict))
     for kernel in document.get("kernels", uses):
         use = uses.setdefault(kernel, {})
         for level in levels:
@@ -367,7 +367,6 @@ def sharing(
     Raises ScenarioError with all that is wrong with it.
 
     `domains`, `uses`: as the node's entry says them.
-    `here`: where that stands.
     `levels`: of the node: a cache without a capacity has that of its level.
     """
     faults, notes = site.faults(), tuple[str, ...]()
@@ -463,13 +462,13 @@ def _named(wanted: str | Sequence[str | int], pes: PEsOf) -> tuple[int, ...]:
 
 
 def _each_name(written: Sequence[str | int], names: Sequence[str], node: str) -> Iterator[str]:
-    for one in written:
-        if isinstance(one, str):
-            yield from expanded(one.replace(NODE, node))
-        elif one < len(names):
-            yield names[one]
+    for entry in written:
+        if isinstance(entry, str):
+            yield from expanded(entry.replace(NODE, node))
+        elif entry < len(names):
+            yield names[entry]
         else:
-            raise ScenarioError(f"pes: there is no place {one}; give 0 to {len(names) - 1}")
+            raise ScenarioError(f"pes: there is no place {entry}; give 0 to {len(names) - 1}")
 
 
 def _check_not_twice(
@@ -489,8 +488,6 @@ def domain_data(domain: SharingDomain, node: str, names: Sequence[str]) -> Data:
     """A domain with `{node}` in place of its node's name, as it is read back.
 
     Raises ScenarioError if its name does not hold that of its node.
-
-    `names`: of its PEs.
     """
     name = domain.name.replace(node, NODE)
     if NODE not in name:
@@ -516,12 +513,15 @@ def _law_data(domain: SharingDomain) -> Data:
 
 def uses_data(uses: KernelUses) -> Data:
     """What a kernel uses: numbers, or lists with sizes."""
-    one = uses.sizes.size == 1 and uses.sizes[0] == 1
-    data: Data = {} if one else {"sizes": uses.sizes.tolist()}
+    is_constant = uses.sizes.size == 1 and uses.sizes[0] == 1
+    data: Data = {} if is_constant else {"sizes": uses.sizes.tolist()}
     for level in uses.demands:
         demands = [_taken(level, value) for value in uses.demands[level].tolist()]
         felt = uses.sensitivities[level].tolist()
-        data[level] = {"demand": demands[0] if one else demands, "sensitivity": felt[0] if one else felt}
+        data[level] = {
+            "demand": demands[0] if is_constant else demands,
+            "sensitivity": felt[0] if is_constant else felt,
+        }
     return data
 
 

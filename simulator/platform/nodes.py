@@ -423,9 +423,9 @@ class Platform:
             pes += [replace(self.pes[place], name=self.pes[place].name + tail, node=name + tail) for place in places]
             known += [replace(node, name=name + tail) for node in self.nodes if node.name == name]
             domains += [
-                replace(one, name=one.name + tail, pes=tuple(places[place] for place in one.pes))
-                for one in self.domains
-                if one.pes[0] in places
+                replace(domain, name=domain.name + tail, pes=tuple(places[place] for place in domain.pes))
+                for domain in self.domains
+                if domain.pes[0] in places
             ]
         names = [self.node_names[number] + tail for number, tail in zip(nodes, tails, strict=True)]
         return Platform(tuple(pes), self.network.of_nodes(nodes, names), tuple(known), tuple(domains))

@@ -67,22 +67,23 @@ class Comparison:
         """One row per configuration; see `Difference.to_dict`."""
         import pandas as pd
 
-        return pd.DataFrame([one.to_dict() for one in self.differences])
+        return pd.DataFrame([difference.to_dict() for difference in self.differences])
 
     def __repr__(self) -> str:
         shown = "; ".join(
-            f"{one.configuration}: {one.to_dict()['ratio']:.3f} times as long" for one in self.differences[:4]
+            f"{difference.configuration}: {difference.to_dict()['ratio']:.3f} times as long"
+            for difference in self.differences[:4]
         )
         more = f"; {len(self.differences) - 4} more" if len(self.differences) > 4 else ""
         return f"Comparison({shown}{more}; {self.replications} paired replications)"
 
     def _repr_html_(self) -> str:
         rows = []
-        for one in self.differences:
-            found = one.to_dict()
+        for difference in self.differences:
+            found = difference.to_dict()
             rows.append(
                 {
-                    "configuration": one.configuration,
+                    "configuration": difference.configuration,
                     "first": units.show_duration(found["first_s"]),
                     "second": units.show_duration(found["second_s"]),
                     "difference": _signed(found["difference_s"]),
@@ -93,7 +94,7 @@ class Comparison:
                 }
             )
         title = f"Second minus first, {self.replications} paired replications, seed {self.seed}"
-        known = all(one.deterministic for one in self.differences)
+        known = all(difference.deterministic for difference in self.differences)
         truths = self.differences[0].truths if self.differences else None
         note = interval_note(self.replications, truths, deterministic=known)
         return notebook.page(title, notebook.table(rows), warnings=[] if note is None else [note])

@@ -248,7 +248,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("kind") not in KINDS:
         raise ScenarioError(f"{folder} holds no results; name a folder of simulate -o or whatif -o")
     form: type[_Table] = _Swept if document["kind"] == "sweep" else _Table
-    own = {"format", *(one.name for one in fields(_Table))}  # of runs, the rest is what `simulate` says
+    own = {"format", *(field.name for field in fields(_Table))}  # of runs, the rest is what `simulate` says
     said = document if form is _Swept else {key: value for key, value in document.items() if key in own}
     read_format(form, said, path, newest=FORMAT, writer="simulate -o` or `whatif -o")
     return document

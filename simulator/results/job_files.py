@@ -63,9 +63,6 @@ def job_lines(scenario: Scenario, runs: RunSet, kind: str) -> Iterator[str]:
     """Text of a file of jobs, a line at a time: configuration after configuration, each replication after replication.
 
     Raises ScenarioError for another kind.
-
-    `scenario`, `runs`: what was simulated, and its runs.
-    `kind`: one of `JOB_FILES`.
     """
     return _swf(scenario, runs) if _checked(kind) == ".swf" else _table(_scenario_jobs(scenario, runs))
 
@@ -78,7 +75,6 @@ def stream_lines(jobs: Stream | JobRuns, kind: str) -> Iterator[str]:
     `jobs`: the stream, or what became of it: then waits, run times, processors and what was killed are those of the
     run. In the Standard Workload Format ids that are no numbers become 1, 2, ...; the sizes that a moldable job may
     have are not said, and what runs is a number with a name in the head.
-    `kind`: one of `JOB_FILES`.
     """
     if _checked(kind) == ".swf":
         return _stream_swf(jobs)
@@ -216,8 +212,8 @@ def _executables(stream: Stream) -> tuple[Ints, dict[str, tuple[str, ...]]]:
     if not stream.applications or np.any(stream.executable >= 0):
         return stream.executable, names
     said = (
-        f"{one.name} {' '.join(f'{key}={value}' for key, value in one.parameters.items())}"
-        for one in stream.applications
+        f"{application.name} {' '.join(f'{key}={value}' for key, value in application.parameters.items())}"
+        for application in stream.applications
     )
     return stream.application, names | {"executable": tuple(said)}
 

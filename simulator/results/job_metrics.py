@@ -262,7 +262,6 @@ def series(runs: JobRuns) -> JobSeries:
 def over_stretches(found: JobSeries, values: Ints, edges: Ints) -> tuple[Floats, Ints, Ints]:
     """Mean, least and greatest value of a step function from each edge to the next; (edges - 1,) each.
 
-    `values`: one of the series.
     `edges`: ascending ticks, from the first to the last one of the series.
     """
     area = np.concatenate(([0.0], np.cumsum(values[:-1] * np.diff(found.ticks).astype(np.float64))))

@@ -135,13 +135,13 @@ def gathered_shares(shares: Sequence[Share], *, most: int = MOST_SHARES) -> tupl
     """
     if len(shares) <= most:
         return tuple(shares), "PE"
-    nodes = _joined(shares, lambda one: one.node, _sum)
-    of = "node" if all(one.node for one in shares) and len(nodes) < len(shares) else "PE"
+    nodes = _joined(shares, lambda share: share.node, _sum)
+    of = "node" if all(share.node for share in shares) and len(nodes) < len(shares) else "PE"
     rows = nodes if of == "node" else list(shares)
     if len(rows) > most:
         rows = _joined(rows, _kind, _mean)
     if len(rows) > most:
-        every = sorted(nodes if of == "node" else shares, key=lambda one: -one.after)
+        every = sorted(nodes if of == "node" else shares, key=lambda share: -share.after)
         edges = [round(place * len(every) / most) for place in range(most + 1)]
         rows = [_mean(every[low:high]) for low, high in itertools.pairwise(edges)]
     return tuple(rows), of
@@ -151,16 +151,16 @@ def _joined(
     shares: Iterable[Share], key: Callable[[Share], object], join: Callable[[list[Share]], Share]
 ) -> list[Share]:
     found: dict[object, list[Share]] = {}
-    for one in shares:
-        found.setdefault(key(one), []).append(one)
+    for share in shares:
+        found.setdefault(key(share), []).append(share)
     return [join(own) for own in found.values()]
 
 
-def _kind(one: Share) -> tuple[object, ...]:
+def _kind(share: Share) -> tuple[object, ...]:
     """What nodes have in common that are alike."""
-    speed = None if not one.speed else round(math.log(one.speed) / _ALIKE)
-    own = one.after if speed is None else bool(one.after)
-    return one.pes, speed, None if one.left is None else round(one.left, 2), own, _stem(one.name)
+    speed = None if not share.speed else round(math.log(share.speed) / _ALIKE)
+    own = share.after if speed is None else bool(share.after)
+    return share.pes, speed, None if share.left is None else round(share.left, 2), own, _stem(share.name)
 
 
 def _stem(name: str) -> str:
@@ -170,18 +170,18 @@ def _stem(name: str) -> str:
 
 def _sum(own: list[Share]) -> Share:
     """PEs of a node as one."""
-    befores, speeds = [one.before for one in own], [one.speed for one in own]
-    known = [one.known for one in own if one.known is not None]
+    befores, speeds = [share.before for share in own], [share.speed for share in own]
+    known = [share.known for share in own if share.known is not None]
     return Share(
         own[0].node,
         own[0].node,
         None if None in befores else math.fsum(value or 0.0 for value in befores),
-        math.fsum(one.after for one in own),
+        math.fsum(share.after for share in own),
         None if None in speeds else math.fsum(value or 0.0 for value in speeds),
         max(known, default=None),
-        _average([one.load for one in own], missing=0.0),
-        _average([one.left for one in own]),
-        processes=math.fsum(one.processes for one in own),
+        _average([share.load for share in own], missing=0.0),
+        _average([share.left for share in own]),
+        processes=math.fsum(share.processes for share in own),
         pes=len(own),
     )
 
@@ -190,18 +190,18 @@ def _mean(own: list[Share]) -> Share:
     """Several as one of them."""
     if len(own) == 1:
         return own[0]
-    known, afters = [one.known for one in own if one.known is not None], [one.after for one in own]
+    known, afters = [share.known for share in own if share.known is not None], [share.after for share in own]
     return replace(
         own[0],
-        name=_names([one.name for one in own]),
-        before=_average([one.before for one in own]),
+        name=_names([share.name for share in own]),
+        before=_average([share.before for share in own]),
         after=math.fsum(afters) / len(own),
-        speed=_average([one.speed for one in own]),
+        speed=_average([share.speed for share in own]),
         known=max(known, default=None),
-        load=_average([one.load for one in own], missing=0.0),
-        left=_average([one.left for one in own]),
-        processes=math.fsum(one.processes for one in own) / len(own),
-        members=tuple(one.name for one in own),
+        load=_average([share.load for share in own], missing=0.0),
+        left=_average([share.left for share in own]),
+        processes=math.fsum(share.processes for share in own) / len(own),
+        members=tuple(share.name for share in own),
         low=min(afters),
         high=max(afters),
     )

@@ -238,15 +238,15 @@ def _faults_together(kinds: Sequence[_Kind], hours: Sequence[_Busy]) -> list[str
         f"--nodes: {name!r} comes twice; name each node once" for name in dict.fromkeys(names) if names.count(name) > 1
     ]
     taken: dict[str, list[_Busy]] = {}
-    for one in hours:
-        for name in one.names:
+    for busy in hours:
+        for name in busy.names:
             if kinds and name not in names:
                 faults.append(
                     f"--busy: there is no node {name!r}; name one of {', '.join(names[:8])}{meant(name, names)}"
                 )
-            if any(one.begin_s < other.end_s and other.begin_s < one.end_s for other in taken.get(name, ())):
+            if any(busy.begin_s < other.end_s and other.begin_s < busy.end_s for other in taken.get(name, ())):
                 faults.append(f"--busy: {name!r} is busy twice at a time; leave one out")
-            taken.setdefault(name, []).append(one)
+            taken.setdefault(name, []).append(busy)
     return faults
 
 
@@ -295,7 +295,7 @@ def _alike(kind: _Kind, hours: Sequence[_Busy]) -> list[tuple[str, tuple[_Busy, 
     """Nodes of a kind with the same busy hours: a pattern of their names, and these hours."""
     groups: dict[tuple[_Busy, ...], list[str]] = {}
     for name in kind.names:
-        groups.setdefault(tuple(one for one in hours if name in one.names), []).append(name)
+        groups.setdefault(tuple(busy for busy in hours if name in busy.names), []).append(name)
     found = []
     for own, names in groups.items():
         pattern = compact(names)

@@ -72,7 +72,7 @@ def counted_groups(caches: Iterable[SharedCache], pe_count: int) -> tuple[CacheG
         if cache.most_pes > 1 and cache.kind not in (INSTRUCTION, MEMORY_SIDE):
             firsts = range(0, pe_count, cache.most_pes)
             groups = (tuple(range(first, min(first + cache.most_pes, pe_count))) for first in firsts)
-            found.append(CacheGroups(cache.name, cache.size_bytes, tuple(one for one in groups if len(one) > 1)))
+            found.append(CacheGroups(cache.name, cache.size_bytes, tuple(group for group in groups if len(group) > 1)))
     return tuple(found)
 
 

@@ -101,15 +101,15 @@ def _with_more_nodes(data: Any, path: str, text: str) -> tuple[list[tuple[str | 
     nodes = platform.get("nodes") if isinstance(platform, dict) else None
     if not isinstance(nodes, list):
         raise ScenarioError(f"--set {path}: the file lists no nodes; write them out in it")
-    known = {str(one["name"]): one for one in nodes if isinstance(one, dict) and "name" in one}
-    taken = {label: one for pattern, one in known.items() for label in counted(pattern, one.get("count"))}
-    like = known.get(name) or next((one for label, one in taken.items() if name in {label, _stem(label)}), None)
+    known = {str(node["name"]): node for node in nodes if isinstance(node, dict) and "name" in node}
+    taken = {label: node for pattern, node in known.items() for label in counted(pattern, node.get("count"))}
+    like = known.get(name) or next((node for label, node in taken.items() if name in {label, _stem(label)}), None)
     number = to_whole(count)
     if like is None or number is None or not 1 <= number <= MOST_ADDED:
         close = "" if like is not None else meant(name, known)
         what = f"give NODE: COUNT with one of {_shown(known)}, and 1 to {MOST_ADDED}"
         raise ScenarioError(f"--set {path}: {text[:_LONGEST_SHOWN]!r} adds no nodes; {what}{close}")
-    first = next(label for label, one in taken.items() if one is like)
+    first = next(label for label, node in taken.items() if node is like)
     stem, width = _stem(first), len(first) - len(_stem(first))
     ends = [label.removeprefix(stem) for label in taken if _stem(label) == stem]
     begin = 1 + max((int(end) for end in ends if end), default=1)
@@ -196,16 +196,18 @@ def _links_of(data: Any) -> list[tuple[tuple[str | int, ...], dict[str, Any]]]:
     network = network if isinstance(network, dict) else {}
     found: list[tuple[tuple[str | int, ...], Any]] = [(("platform", "link"), platform.get("link"))]
     found += [((*above, key), network.get(key)) for key in ("link", "uplink", "backbone")]
-    found += [((*above, "links", key), one) for key, one in _listed(network.get("links"))]
-    found += [((*above, "switches", key, "uplink"), one.get("uplink")) for key, one in _listed(network.get("switches"))]
-    found += [(("platform", "nodes", key, "link"), one.get("link")) for key, one in _listed(platform.get("nodes"))]
-    return [(field, one) for field, one in found if isinstance(one, dict)]
+    found += [((*above, "links", key), link) for key, link in _listed(network.get("links"))]
+    found += [
+        ((*above, "switches", key, "uplink"), link.get("uplink")) for key, link in _listed(network.get("switches"))
+    ]
+    found += [(("platform", "nodes", key, "link"), link.get("link")) for key, link in _listed(platform.get("nodes"))]
+    return [(field, entry) for field, entry in found if isinstance(entry, dict)]
 
 
 def _listed(value: Any) -> list[tuple[str | int, Any]]:
     """Entries that are mappings, by name or place."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [(key, one) for key, one in pairs if isinstance(one, dict)]
+    return [(key, link) for key, link in pairs if isinstance(link, dict)]
 
 
 def _scaled_speeds(path: str, times: Decimal, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -240,8 +242,6 @@ def step(here: Any, parts: Sequence[str], *, field: tuple[str | int, ...]) -> tu
     """The key that a path goes on with, and how many of its parts name it: keys and names may hold dots.
 
     Raises ScenarioError if it leads nowhere; the last key of a mapping may be new.
-
-    `field`: the way so far, to what stands `here`.
     """
     where = ".".join(map(str, field)) or "the top level"
     for count in range(len(parts), 0, -1):
@@ -286,8 +286,8 @@ def _value(path: str, text: str, before: Any) -> Any:
         except ScenarioError as error:
             raise ScenarioError(f"--set {path}: {error.lines[0]}") from None
     times = _times(path, text)
-    if isinstance(before, list) and before and not any(isinstance(one, dict | list) for one in before):
-        return [_value(path, text, one) for one in before]
+    if isinstance(before, list) and before and not any(isinstance(item, dict | list) for item in before):
+        return [_value(path, text, item) for item in before]
     if isinstance(before, int | float) and not isinstance(before, bool):
         number = _finite(path, text, Decimal(repr(before)) * times)
         return int(number) if isinstance(before, int) and number == int(number) else float(number)

@@ -145,12 +145,12 @@ def dump_scenario(
     return yaml_text(document)
 
 
-def _configuration_data(scenario: Scenario, one: Configuration, names: Sequence[str]) -> Data:
+def _configuration_data(scenario: Scenario, configuration: Configuration, names: Sequence[str]) -> Data:
     return {
-        "partition": rule_of(scenario, one) or list(one.partition),
-        "pes": _places([names[place] for place in one.placement]),
-        **({} if one.grid is None else {"grid": list(one.grid)}),
-        **({} if one.repartition is None else {"repartition": asdict(one.repartition)}),
+        "partition": rule_of(scenario, configuration) or list(configuration.partition),
+        "pes": _places([names[place] for place in configuration.placement]),
+        **({} if configuration.grid is None else {"grid": list(configuration.grid)}),
+        **({} if configuration.repartition is None else {"repartition": asdict(configuration.repartition)}),
     }
 
 
@@ -198,7 +198,7 @@ def _entries(alike: list[tuple[str, Data]]) -> list[Data]:
     names, body = [name for name, _ in alike], alike[0][1]
     pattern = compact(names)
     if len(names) > 1 and (pattern is None or any("{node}" not in pe["name"] for pe in body["pes"])):
-        return [entry for one in alike for entry in _entries([one])]
+        return [entry for node in alike for entry in _entries([node])]
     if pattern is None:
         raise ScenarioError(f"platform: the name of node {names[0]!r} has a range in brackets; take another one")
     if len(names) == 1:
@@ -327,8 +327,11 @@ def resolve(
     scenario = replace(scenario, configurations=configurations, notes=notes)
     if not made.extrapolations:
         return scenario
-    found = tuple(replace(one, needed_elements=_needed(scenario, one)) for one in made.extrapolations)
-    notes = (*notes, *dict.fromkeys(line for one in found for line in extrapolation_lines(one)))
+    found = tuple(
+        replace(extrapolation, needed_elements=_needed(scenario, extrapolation))
+        for extrapolation in made.extrapolations
+    )
+    notes = (*notes, *dict.fromkeys(line for extrapolation in found for line in extrapolation_lines(extrapolation)))
     return replace(scenario, notes=notes, extrapolations=found)
 
 
@@ -356,9 +359,9 @@ def _configurations(
                 partition = work.fitting(scaled(work.units, partition), _grid(entry))
                 listed.append(name)
             rule = entry.partition if isinstance(entry.partition, str) else ""
-            one = Configuration(name, partition, placement, _grid(entry), _repartition(entry), rule)
-            _check(replace(scenario, configurations=(one,)), one, platform, oversized=oversized)
-            configurations.append(one)
+            configuration = Configuration(name, partition, placement, _grid(entry), _repartition(entry), rule)
+            _check(replace(scenario, configurations=(configuration,)), configuration, platform, oversized=oversized)
+            configurations.append(configuration)
         if placed > MOST_PLACED:
             break  # all that follow are too many too
     faults.tell()
@@ -797,7 +800,9 @@ def _written_out(named: NamedFiles, field: str, entry: Any) -> dict[str, Any]:
         found = named.speed(entry["model"])
         return found.to_dict() | ({"source": entry["model"]} if isinstance(found, SpeedBand) else {})
     if field == "levels":
-        return {"levels": [level_data(one) for one in LevelsModelForm.model_validate(entry["levels"]).levels(named)]}
+        return {
+            "levels": [level_data(level) for level in LevelsModelForm.model_validate(entry["levels"]).levels(named)]
+        }
     written = DomainsModelForm.model_validate(entry["domains"]).written_out(named)
     return {"domains": written["domains"], "uses": {**written.get("uses", {}), **(entry.get("uses") or {})}}
 

@@ -56,7 +56,6 @@ def describe_node(
     Raises ScenarioError if a file cannot be used.
 
     `name`: of the node, or a pattern; by default the host's.
-    `speeds`, `memory`, `neighbours`: models that were measured there.
     """
     hwloc = None if hwloc is None else Path(hwloc)
     memory = None if memory is None else Path(memory)
@@ -120,8 +119,6 @@ def node_block(
     `name`: of the node, or a pattern such as `fast[01-08]`.
     `speeds`, `neighbours`: files of speed models by kernel, and of measured domains, named as the scenario shall name
     them.
-    `levels`: memory levels with fitted latencies and gaps, the nearest first.
-    `notes`: further lines of comment.
     """
     expanded(name)
     labels = [f"{{node}}-{label}" for label in pe_labels(topology)]

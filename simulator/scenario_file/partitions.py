@@ -74,9 +74,6 @@ def by_times(units: int, processes: int, times_s: Times) -> tuple[int, ...]:
     add up to all units. Bisection ends at the least float T that can be met; what is too much is taken from those that
     finish last. Times grow with the units where a line through the origin meets each speed function at most once; where
     they do not, all units are given, and another partition may be better.
-
-    `units`, `processes`: how much there is, and for how many.
-    `times_s`: seconds per process; see `Times`.
     """
     nobody, everything = np.zeros(processes, dtype=np.int64), np.full(processes, units, dtype=np.int64)
     low, high = 0.0, float(np.max(times_s(everything)))
@@ -149,7 +146,6 @@ def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) ->
     the equal partition.
 
     `placement`: the PE of each process; those on one PE share its cores.
-    `led`: whether the first process is a master.
     """
     return _process_times(scenario, placement, led=led)[0]
 

@@ -157,8 +157,8 @@ class Application:
 def _draws(row: Row) -> bool:
     """Whether units of some farm in a row of operations are drawn."""
     return any(
-        (isinstance(one, Farm) and one.spread is not None) or (isinstance(one, Loop) and _draws(one.body))
-        for one in row
+        (isinstance(item, Farm) and item.spread is not None) or (isinstance(item, Loop) and _draws(item.body))
+        for item in row
     )
 
 
@@ -216,8 +216,8 @@ def _configurations(divided: object, platform: Platform, application: Applicatio
         return tuple(_named(name, parts, platform, application) for name, parts in divided.items())
     example = "configurations, such as {'as-now': 'one-per-core'} or [Configuration('mine', [500, 1500])]"
     found = given.several(divided, where="scenario: configurations", give=example)
-    for one in found:
-        given.check_is(one, Configuration, where="scenario: configurations: one of them", give=example)
+    for configuration in found:
+        given.check_is(configuration, Configuration, where="scenario: configurations: one of them", give=example)
     return found
 
 
@@ -328,8 +328,12 @@ class Scenario:
         shown = {"application": self.application.name, "kernel": self.application.kernel, **self.application.parameters}
         shown |= {"replications": self.replications, "seed": self.seed, "platform": repr(self.platform)}
         rows = [
-            {"configuration": one.name, "processes": len(one.partition), "units": one.partition}
-            for one in self.configurations[: notebook.MOST_ROWS]
+            {
+                "configuration": configuration.name,
+                "processes": len(configuration.partition),
+                "units": configuration.partition,
+            }
+            for configuration in self.configurations[: notebook.MOST_ROWS]
         ]
         table = notebook.table(rows, count=len(self.configurations))
         return notebook.page("Scenario", notebook.facts(shown), table, warnings=self.warnings)

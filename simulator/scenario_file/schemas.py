@@ -67,7 +67,7 @@ def _or_null(schema: Schema) -> Schema:
 def _loosened(schema: Schema) -> Schema:
     """A schema that asks for no field and takes null for each; of alternatives, several may hold then."""
     loose = {key: value for key, value in schema.items() if key not in ("required", "discriminator", "not")}
-    alternatives = [one for one in loose.pop("oneOf", ()) if set(one) - {"required"}]
+    alternatives = [option for option in loose.pop("oneOf", ()) if set(option) - {"required"}]
     if alternatives:
         loose["anyOf"] = alternatives
     if "$ref" in loose:

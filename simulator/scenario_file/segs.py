@@ -220,8 +220,6 @@ def seg_of(form: SegForm, document: Document, *, at: Place = ()) -> Seg:
     """The graph that a form means.
 
     Raises ScenarioError with one line per fault, at its place.
-
-    `at`: where in the document it stands.
     """
     maker = _Maker(document)
     seg = Seg(tuple(maker.graph(name, graph, (*at, "graphs", name)) for name, graph in form.graphs.items()))

@@ -231,7 +231,6 @@ def read_stream(path: str | Path, *, cleaning: str = "strong", machine_processor
 
     Raises ScenarioError for a file of no such kind, and for faults in it: one line each, with their places.
 
-    `path`: the file.
     `cleaning`: how logs are cleaned: `strong`, `pyss` or `none`, see `clean`. Workloads and lists are taken as they
     are.
     `machine_processors`: size of the machine, in place of what the file says.

@@ -299,10 +299,10 @@ def deviates(scenario: Scenario, truths: int | None = None, *, series: int = 0) 
             parts.append(speed_parts(band, name))
         if pe.load is not None and pe.load.doubtful:
             loads.setdefault(load_source(pe.load), (pe.name, pe.load, pe.cores))
-    parts += [_parts_of(one, one.doubt) for one in _links(platform.network) if one.doubt is not None]
-    parts += [_link_parts(one.doubt, one.source, name) for name, one in _models(platform.network) if one.doubt]
-    parts += [_domain_parts(one, one.doubt) for one in platform.domains if one.doubt is not None]
-    names = dict.fromkeys(name for one in parts for name, share in one if share > 0)
+    parts += [_parts_of(link, link.doubt) for link in _links(platform.network) if link.doubt is not None]
+    parts += [_link_parts(model.doubt, model.source, name) for name, model in _models(platform.network) if model.doubt]
+    parts += [_domain_parts(domain, domain.doubt) for domain in platform.domains if domain.doubt is not None]
+    names = dict.fromkeys(name for part in parts for name, share in part if share > 0)
     found = {name: key.deviates(name) for name in names}
     for pe_name, load, cores in loads.values():
         if load.recorded and load.draws:
@@ -511,9 +511,9 @@ def _starts(scenario: Scenario, first: int, clock: str) -> Floats:
     series, number = np.divmod(first + np.arange(scenario.replications), SERIES)
     turn, place = np.divmod(number, stratum_count(scenario))
     found = np.empty(scenario.replications)
-    for one, which in np.unique(np.stack((series, turn), axis=1), axis=0).tolist():
-        rows = (series == one) & (turn == which)
-        key = StartKey(scenario.seed, one, which, stratum_count(scenario), clock)
+    for index, which in np.unique(np.stack((series, turn), axis=1), axis=0).tolist():
+        rows = (series == index) & (turn == which)
+        key = StartKey(scenario.seed, index, which, stratum_count(scenario), clock)
         found[rows] = key.places()[place[rows]]
     return found
 

@@ -206,7 +206,6 @@ def begin(
     `units`: all units, which are divided by the speeds (whole, of `least` and more), or each process's.
     `processes`: how many there are; not needed where units, speeds or most say it.
     `speeds`: each process's, in units per second, or on any scale of its own if all share it; equal if not given.
-    `most`: units that fit each process.
     """
     rule = rule or Rule()
     parts = list(units) if isinstance(units, Iterable) else [units]

@@ -81,10 +81,10 @@ def checked_starts(name: str, decide: OwnDecide, seen: Seen) -> list[tuple[int, 
         chosen = list(decide(seen))
     waiting = {job.number: job for job in seen.waiting}
     free, starts = set(seen.free_pes), list[tuple[int, tuple[int, ...]]]()
-    named = bool(free or any(one.pes for one in seen.running))
+    named = bool(free or any(running.pes for running in seen.running))
     left = seen.free
-    for one in chosen:
-        job, pes = _parts(where, one, waiting)
+    for choice in chosen:
+        job, pes = _parts(where, choice, waiting)
         if any(job.number == number for number, _ in starts):
             raise ScenarioError(f"{where}: it starts job {job.id} twice; return each job once")
         if job.processors > left:
@@ -115,9 +115,9 @@ class _Blaming:
             raise ScenarioError(f"{self._where}: it failed with {reason}; mend its function") from error
 
 
-def _parts(where: str, one: Any, waiting: dict[int, Waiting]) -> tuple[Waiting, tuple[int, ...]]:
+def _parts(where: str, choice: Any, waiting: dict[int, Waiting]) -> tuple[Waiting, tuple[int, ...]]:
     """The job that is meant, and its PEs."""
-    job, pes = one if isinstance(one, tuple) and len(one) == 2 else (one, ())
+    job, pes = choice if isinstance(choice, tuple) and len(choice) == 2 else (choice, ())
     number = getattr(job, "number", None)
     if not isinstance(number, int) or number not in waiting:
         shown = getattr(job, "id", job)

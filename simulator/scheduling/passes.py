@@ -145,7 +145,7 @@ def _least_first(jobs: Jobs, seen: Situation, places: Places) -> Decision:
     while left:
         found = [(job, places.best(profile, jobs.choices[job], jobs.needs[job])) for job in left]
         known = [(job, hole) for job, hole in found if hole is not None]
-        job, hole = min(known, key=lambda one: one[1].end)
+        job, hole = min(known, key=lambda entry: entry[1].end)
         profile.take(hole.start, hole.end, hole.pes)
         if hole.start == seen.now:
             starts.append((job, hole))

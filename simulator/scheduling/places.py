@@ -193,7 +193,6 @@ class Places:
         All placements but `earliest-finish` and `min-min` start each choice as early as they can.
 
         `choices`: number and size of each.
-        `need`: bytes per process.
         """
         best: Hole | None = None
         for choice, size in choices:

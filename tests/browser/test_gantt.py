@@ -4,9 +4,12 @@ import re
 
 import pytest
 
-from advisor.report.pages import render_html
+from advisor.report.html import render_page
+from advisor.report.simulation import ShownSimulation, simulation_page
+from simulator import documents
 from tests.support.browser import CHROMIUM, DESK, PHONE, contrast
-from tests.support.illustrated import simulated
+from tests.support.illustrated import simulated, without_platform
+from tests.support.made import made as value_made
 from tests.support.pages import HOSTILE, hostile
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip)")
@@ -26,7 +29,7 @@ def files(tmp_path_factory):
     def file(name="plain"):
         if name not in made:
             made[name] = folder / f"{name}.html"
-            made[name].write_text(render_html(DOCUMENTS[name]()), encoding="utf-8")
+            made[name].write_text(render_page(simulation_page(DOCUMENTS[name]())), encoding="utf-8")
         return made[name]
 
     return file
@@ -34,11 +37,11 @@ def files(tmp_path_factory):
 
 def named_badly():
     """Every name of another kind of nastiness, linked ones alike."""
-    document = hostile(simulated()[2])
-    for entry in document["timelines"]:
+    document = hostile(documents.to_dict(without_platform(simulated()[2])))
+    for entry in document["illustration"]["timelines"]:
         entry["pes"] = [NASTY[place % len(NASTY)] for place in range(len(entry["pes"]))]
         entry["configuration"] = NASTY[1]
-    return document
+    return value_made(ShownSimulation, document)
 
 
 DOCUMENTS = {"plain": lambda: simulated()[2], "hostile": named_badly}

@@ -2,16 +2,15 @@ from pathlib import Path
 
 import pytest
 
-from advisor.report.pages import render_html
 from tests.support.browser import CHROMIUM, DESK, PHONE, colour, contrast
-from tests.support.report_sample import interrupted_document, one_core_document, sample_document
+from tests.support.rendered import render_html
+from tests.support.report_sample import one_core_document, sample_document
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip)")
 DOCUMENTS = {
     "full": sample_document,
     "many": lambda: sample_document(pes=12),
     "one core": one_core_document,
-    "interrupted": interrupted_document,
 }
 
 pytestmark = [

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from advisor.report.papers import NOT_REPRODUCED, REPRODUCED
 from advisor.reproduce import scopred
-from advisor.reproduce.comparison import NOT_REPRODUCED, REPRODUCED
 from simulator.calibration import read_shipped_table
 from simulator.models import fit, make_runs
 from tests.support.scopred_splits import FORMULAS, study_splits

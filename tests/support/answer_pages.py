@@ -12,17 +12,18 @@ from advisor.report.advice import advice_page
 from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.html import render_page
 from advisor.report.illustrated import NOTHING, illustration
-from advisor.report.jobs import RanJobs, figures, jobs_document, jobs_page
-from advisor.report.pages import page_of, render_html
+from advisor.report.jobs import SettingFacts, figures, jobs_page, ran_jobs
 from advisor.report.scorecard import scorecard_section
 from advisor.report.verification import verification_page
 from advisor.verification.check import Verified
 from advisor.whatif import whatif_document
-from simulator import Estimates, Policy, blocks, documents, load_scenario, make_stream, run_jobs
+from simulator import Estimates, Policy, blocks, load_scenario, make_stream, run_jobs
 from simulator.calibration import Comparison
 from tests.support.illustrated import TUTORIAL, simulated_page
 from tests.support.jobs_documents import advised, compared
+from tests.support.made import made
 from tests.support.made_up_sweeps import LATENCY, LINK, plan_of, swept_of
+from tests.support.rendered import page_of, render_html
 from tests.support.report_sample import sample_document, verified_document
 
 READ = {"log": "sha256:" + "ab" * 32, "log.swf": "sha256:" + "ab" * 32}
@@ -45,7 +46,7 @@ def page_of_many(pes=1000):
     described = {"mean": 2.0, "low": 1.9, "high": 2.1, "median": 2.0, "run_low": 1.8, "run_high": 2.2}
     gain = {"mean": 1.5, "low": 1.4, "high": 1.6}
     made = [("equal", equal, {key: 1.5 * value for key, value in described.items()}), ("joint", gets, described)]
-    advice = documents.from_dict(
+    advice = made(
         Advice,
         {
             "command": "advise",
@@ -72,9 +73,7 @@ def rendered(made):
 
 def page_of_verification():
     """What `verify -o` writes on a machine where other advice was verified before."""
-    return rendered(
-        verification_page(documents.from_dict(Verified, verified_document()), scorecard_section(comparisons()))
-    )
+    return rendered(verification_page(made(Verified, verified_document()), scorecard_section(comparisons())))
 
 
 def comparisons(count=18):
@@ -132,7 +131,7 @@ def page_of_cluster(hosts=6):
         "lost": {"n07": "ssh: connect to host n07 port 22: No route to host"},
         "provenance": sample["provenance"],
     }
-    return render_page(cluster_page(documents.from_dict(ClusterResult, document)))
+    return render_page(cluster_page(made(ClusterResult, document)))
 
 
 def page_of_jobs():
@@ -142,8 +141,8 @@ def page_of_jobs():
     known = {"submit_s": draws.exponential(60, 60).cumsum(), "processors": draws.integers(1, 33, 60)}
     stream = make_stream("a day", **known, run_s=run_s, limit_s=2 * run_s)
     runs = run_jobs(stream, 56, Policy(), Estimates("exact"), engine="process")
-    document = jobs_document(runs, log=log, warm_up=0.0)
-    return rendered(jobs_page(replace(documents.from_dict(RanJobs, document), figures=figures(runs, 0.0))))
+    setting = SettingFacts(None, "predicted", 0, "fixed", None, None)
+    return rendered(jobs_page(ran_jobs(runs, log=log, warm_up=0.0, setting=setting), (), figures(runs, 0.0)))
 
 
 def page_of_choices(document):

@@ -1,44 +1,34 @@
-"""Documents as commands hand them to the page, from shipped scenarios."""
+"""Simulations as commands hand them to the page, of shipped scenarios."""
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from advisor.report.illustrated import illustration
 from advisor.report.picture import reference
 from advisor.report.simulation import ShownSimulation, compared, simulation_of, simulation_page
-from simulator import documents, load_scenario, run
+from simulator import load_scenario, run
 
 TUTORIAL = Path(__file__).parents[2] / "scenarios" / "tutorial"
 
 
 @cache
-def simulated(name="shared-pes.yaml", replications=None, changes=()):
-    """What `simulate -o` shows of a tutorial's scenario."""
-    scenario = load_scenario(TUTORIAL / name, changes=changes)
+def simulated(name="shared-pes.yaml", replications=None):
+    """A tutorial's scenario, its runs, and what `simulate -o` shows of them."""
+    scenario = load_scenario(TUTORIAL / name)
     runs = run(scenario, replications=replications, engine="process")
     judged = compared(scenario, runs)
-    document = documents.to_dict(simulation_of(scenario, runs)) | documents.to_dict(judged)
-    return (
-        scenario,
-        runs,
-        document | illustrated(scenario, runs, (judged.recommended, *runs.configurations), before=reference(judged)),
-    )
+    before = reference(judged)
+    names = (judged.recommended, *runs.configurations)
+    drawn = illustration(scenario, runs, names, before="" if before is None else before.name)
+    return scenario, runs, ShownSimulation(simulation_of(scenario, runs), judged, drawn)
 
 
-@cache
-def simulated_page(name="shared-pes.yaml"):
+def simulated_page(name="shared-pes.yaml", replications=None):
     """The page of `simulate -o`, with the platform."""
-    scenario, runs, _ = simulated(name)
-    judged = compared(scenario, runs)
-    drawn = illustration(scenario, runs, (judged.recommended, *runs.configurations), before=_name(reference(judged)))
-    return simulation_page(ShownSimulation(simulation_of(scenario, runs), judged, drawn))
+    return simulation_page(simulated(name, replications)[2])
 
 
-def _name(strategy):
-    return "" if strategy is None else strategy.name
-
-
-def illustrated(scenario, runs, names, *, before=None):
-    """What a page shows beyond the document, but for the platform."""
-    drawn = documents.to_dict(illustration(scenario, runs, names, before=_name(before)))
-    return {name: value for name, value in drawn.items() if name != "platform"}
+def without_platform(shown):
+    """What documents could hold of it."""
+    return replace(shown, illustration=replace(shown.illustration, platform=None))

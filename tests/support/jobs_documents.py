@@ -1,7 +1,7 @@
 """Documents of job streams, as commands hand them to the page."""
 
 OVER = "the queue does not drain: averages measure the length of the stream"
-POLICY = {"order": "fcfs", "backfill": "easy", "processors": "counted"}
+POLICY = {"order": "fcfs", "backfill": "easy", "processors": "counted", "same_second": "instant"}
 
 
 def difference(other, mean, low=None, high=None, *, metric="wait", base="easy", p=None, holm=None, verdict="refused"):

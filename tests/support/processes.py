@@ -2,8 +2,8 @@
 
 import psutil
 
-TRACKER = "multiprocessing.resource_tracker"
-"""Python's own helper, which stays until the process that first shared a lock ends."""
+STAYING = ("multiprocessing.resource_tracker", "chromium", "playwright")
+"""Python's own helper, which stays until the process that first shared a lock ends; the browser of all pages."""
 
 
 def relatives():
@@ -13,7 +13,8 @@ def relatives():
 
 def _lives(child):
     try:
-        return child.status() != psutil.STATUS_ZOMBIE and TRACKER not in " ".join(child.cmdline())
+        words = " ".join(child.cmdline())
+        return child.status() != psutil.STATUS_ZOMBIE and not any(one in words for one in STAYING)
     except psutil.NoSuchProcess:
         return False
 

@@ -1,27 +1,36 @@
-"""Documents as terminals show them, and what pages take of them."""
+"""Documents as pages and terminals show them."""
 
-from advisor.advise.advice import Advice
-from advisor.advise.explanation import Explanation
-from advisor.report import whatif_grid
+from advisor.report import pages, whatif_grid
 from advisor.report.advice import advice_page
-from advisor.report.quickstart import QuickstartResult, quickstart_page
+from advisor.report.html import render_page
 from advisor.report.strategies import MOST_RANKED
 from advisor.report.text import page_blocks, render_blocks
-from advisor.report.whatif import whatif_page
-from advisor.whatif import Findings
-from simulator import documents
+from tests.support.made import made
+
+
+def answer(document):
+    """The answer of which a document holds at least a part."""
+    return made(pages.READ[document["command"]], document)
+
+
+def page_of(document):
+    return pages.page_of(answer(document))
+
+
+def render_html(document):
+    return render_page(page_of(document))
 
 
 def render_text(document, *, width=100):
-    return whole(quickstart_page(documents.from_dict(QuickstartResult, document)), width=width)
+    return whole(page_of(document), width=width)
 
 
 def render_advice(document, *, width=100, top=MOST_RANKED):
-    return whole(advice_page(documents.from_dict(Advice, document), top=top), width=width)
+    return whole(advice_page(answer(document), top=top), width=width)
 
 
 def render_whatif(document):
-    return whole(whatif_page(documents.from_dict(Findings, document)))
+    return whole(page_of(document))
 
 
 def whole(page, *, width=10_000):
@@ -30,8 +39,4 @@ def whole(page, *, width=10_000):
 
 
 def grid_data(document, **more):
-    return whatif_grid.grid_data(documents.from_dict(Findings, document), **more)
-
-
-def explained(document):
-    return documents.from_dict(Explanation, document)
+    return whatif_grid.grid_data(answer(document), **more)

@@ -24,6 +24,7 @@ MACHINE = {
     "governor": None,
     "pe_count": 2,
 }
+DRAWN = {"replications": 200, "truths": 20, "level": 0.9, "deterministic": False}
 NAMES = ("equal", "constant", "functional", "fastest-pe")
 
 
@@ -40,11 +41,16 @@ def sample_document(*, pes: int = 2) -> dict[str, Any]:
         "machine": machine,
         "kernels": [_kernel(draw, kernel, pe, pes) for kernel in ("dgemm", "matmul") for pe in range(pes)],
         "load": {"pe": f"core{pes - 1}", "rule": "fair", "trace": _trace(draw), "predicted_share": 0.417},
-        "link": {"sizes_bytes": [8.0, 65536.0, 33554432.0], "times_s": [4.1e-6, 2.9e-5, 0.0131]},
-        "application": {"name": "matmul", "kernel": "dgemm", "n": 4200},
+        "messages": {"sizes_bytes": [8.0, 1048576.0], "times_s": [4.1e-6, 2.9e-5]},
+        "calibration": {"pieces": [], "neighbours": {"missing": "one PE has no neighbour"}},
+        "application": {"name": "matmul", "kernel": "dgemm", "parameters": {"n": 4200}},
+        "pes": [f"core{pe}" for pe in range(pes)],
         "baselines": [_baseline(name, pes) for name in NAMES],
         "recommended": "functional",
-        "timeline": _timeline(pes),
+        **DRAWN,
+        "shares": [],
+        "timelines": [],
+        "bias": None,
         "verification": [_verified(draw, "equal", 2.9, 2.95), _verified(draw, "functional", 1.76, 1.777)],
         "available_share": 0.42,
         "measured_gain": 1.66,
@@ -65,8 +71,8 @@ def sample_document(*, pes: int = 2) -> dict[str, Any]:
 def one_core_document() -> dict[str, Any]:
     """What is left on a machine with one PE: nothing to compare."""
     document = sample_document(pes=1)
-    whole = _baseline("equal", 1) | {"partition": [4200], "gain_of_recommended": None}
-    gains = {"load": None, "available_share": None, "measured_gain": None, "largest_gain": None}
+    whole = _baseline("equal", 1) | {"partition": [4200], "gain_of_recommended": dict.fromkeys(("mean", "low", "high"))}
+    gains = {"measured_gain": None, "largest_gain": None}
     warning = "this machine has one PE for us: every partition is the same, and no gain can be shown"
     return (
         document
@@ -93,7 +99,7 @@ def verified_document() -> dict[str, Any]:
     return {
         "format": 1,
         "command": "verify",
-        "application": sample["application"] | {"parameters": {}},
+        "application": sample["application"],
         "pes": ["core0", "core1"],
         "recommended": "functional",
         "best_measured": "functional",
@@ -146,20 +152,6 @@ def cluster_document() -> dict[str, Any]:
     }
 
 
-def interrupted_document() -> dict[str, Any]:
-    """What is known before anything has been measured."""
-    names = ("load", "recommended", "available_share", "measured_gain", "largest_gain", "scenario")
-    document = sample_document() | dict.fromkeys(names)
-    return (
-        document
-        | {name: [] for name in ("warnings", "kernels", "baselines", "timeline", "verification")}
-        | {
-            "link": {"sizes_bytes": [], "times_s": []},
-            "seconds": {},
-        }
-    )
-
-
 def _kernel(draw: random.Random, kernel: str, pe: int, pes: int) -> dict[str, Any]:
     points = []
     for n in (64, 128, 256, 512, 1024, 2048, 3288, 4200):
@@ -205,7 +197,10 @@ def _baseline(name: str, pes: int) -> dict[str, Any]:
     gain = mean / 1.762
     return {
         "name": name,
+        "same_as": None,
         "partition": [4200 - rest * (pes - 2) - last, *[rest] * (pes - 2), last] if pes > 1 else [4200],
+        "placement": list(range(pes)),
+        "objective_s": None,
         "predicted_makespan_s": {
             "mean": mean,
             "low": mean * 0.993,
@@ -223,27 +218,13 @@ def _baseline(name: str, pes: int) -> dict[str, Any]:
     }
 
 
-def _timeline(pes: int) -> list[dict[str, Any]]:
-    entries, sent = [], 0.0
-    for process in range(1, pes):
-        entries.append((0, "send", sent, sent + 0.03))
-        entries.append((process, "recv", 0.0, sent + 0.03))
-        entries.append((process, "compute", sent + 0.03, 1.7 + 0.01 * process))
-        entries.append((process, "send", 1.7 + 0.01 * process, 1.74 + 0.01 * process))
-        sent += 0.03
-    entries.append((0, "compute", sent, 1.68))
-    entries += [(0, "recv", max(1.68, 1.69 + 0.01 * p), 1.74 + 0.01 * p) for p in range(1, pes)]
-    return [
-        {"process": process, "pe": f"core{process}", "operation": operation, "start_s": start, "end_s": end}
-        for process, operation, start, end in entries
-    ]
-
-
 def _verified(draw: random.Random, name: str, predicted: float, measured: float) -> dict[str, Any]:
     runs = [measured * (1 + offset) for offset in (-0.031, -0.012, -0.004, 0.0, 0.006, 0.017, 0.052)]
     draw.shuffle(runs)
     return {
         "name": name,
+        "partition": [2100, 2100],
+        "placement": [0, 1],
         "predicted_s": predicted,
         "predicted_range_s": [predicted * 0.93, predicted * 1.08],
         "measured_s": runs,

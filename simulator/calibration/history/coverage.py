@@ -18,13 +18,13 @@ is older: Barber, Candes, Ramdas, Tibshirani (2023), Conformal prediction beyond
 import datetime
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base.documents import read
+from simulator.base.documents import FLAT, read
 from simulator.base.errors import ScenarioError
 from simulator.base.intervals import LEVEL
 from simulator.base.machine import Machine
@@ -265,45 +265,62 @@ class Bias:
         """For a reader."""
         how = "slower" if self.percent > 0 else "faster"
         seen = "one sitting" if self.sittings == 1 else f"{self.sittings} sittings"
-        return (
-            f"{abs(self.percent):.1f} % {how} than predicted (median; {self.cases} of {self.of} cases, {seen}): "
-            f"{self.cause}"
-        )
+        cases = f"{self.cases} of {self.of} cases, {seen}"
+        return f"{abs(self.percent):.1f} % {how} than predicted (median; {cases}): {self.cause}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return asdict(self) | {"text": self.text}
 
 
-def coverage(found: Sequence[Comparison], *, level: float = LEVEL) -> dict[str, Any]:
-    """What stated intervals were worth, by kind of prediction and version of the model, in the order they began.
+@dataclass(frozen=True)
+class OfKind:
+    """What intervals of a kind of prediction were worth, over all models."""
 
-    Intervals that were stated for another level are stretched as of a normal distribution.
+    kind: str
+    seen: Coverage = field(metadata=FLAT)
 
-    Returns `groups`, each with the cases, `held` with its share and binomial interval, `runs` inside the intervals of
-    one run alike, median half-width and error in per cent, `factor` and `bias`; `kinds`, the same over all models.
-    """
-    names = list(dict.fromkeys((one.kind, one.subject, one.version) for one in found))
+
+@dataclass(frozen=True)
+class OfModel(OfKind):
+    """The same of one version of a model."""
+
+    subject: str
+    model: str
+    version: str
+    learnt: float
+    factor: float
+    bias: Bias | None
+    first: str
+    last: str
+
+
+@dataclass(frozen=True)
+class History:
+    """All of that, in the order in which models began."""
+
+    level: float
+    comparisons: int
+    groups: tuple[OfModel, ...]
+    kinds: tuple[OfKind, ...]
+
+
+def coverage(found: Sequence[Comparison], *, level: float = LEVEL) -> History:
+    """What stated intervals were worth; those of another level are stretched as of a normal distribution."""
     groups = []
-    for kind, subject, version in names:
+    for kind, subject, version in dict.fromkeys((one.kind, one.subject, one.version) for one in found):
         own = [one for one in found if (one.kind, one.subject, one.version) == (kind, subject, version)]
-        about = {"kind": kind, "subject": subject, "model": own[-1].model, "version": version}
-        bias = bias_of(own)
-        learnt = {"learnt": own[-1].learnt, "factor": factor(own, level=level)}
-        group = (
-            about | asdict(summary_of(own, level=level)) | learnt | {"bias": None if bias is None else bias.to_dict()}
-        )
-        groups.append(group | {"first": own[0].made, "last": own[-1].made})
-    kinds = list(dict.fromkeys(kind for kind, _, _ in names))
-    of_kind = {kind: summary_of([one for one in found if one.kind == kind], level=level) for kind in kinds}
-    pooled = [{"kind": kind} | asdict(summary) for kind, summary in of_kind.items()]
-    return {"level": level, "comparisons": len(found), "groups": groups, "kinds": pooled}
+        last, learnt = own[-1], (own[-1].learnt, factor(own, level=level), bias_of(own))
+        seen = summary_of(own, level=level)
+        groups.append(OfModel(kind, seen, subject, last.model, version, *learnt, own[0].made, last.made))
+    kinds = {one.kind: [other for other in found if other.kind == one.kind] for one in found}
+    pooled = tuple(OfKind(kind, summary_of(own, level=level)) for kind, own in kinds.items())
+    return History(level, len(found), tuple(groups), pooled)
 
 
 def summary_of(cases: Sequence[Comparison], *, level: float) -> Coverage:
     """How many intervals of some cases held, how wide they were, and how far predictions were off."""
-    stated = [one for one in cases if one.stated]
-    judged = [one for one in cases if one.runs_inside is not None]
+    stated, judged = [one for one in cases if one.stated], [one for one in cases if one.runs_inside is not None]
     inside, runs = sum(one.runs_inside or 0 for one in judged), sum(one.runs for one in judged)
     sides = [[one.half_width(above=above, level=level) for above in (False, True)] for one in stated]
     error = float(np.median([abs(one.residual) for one in cases])) if cases else None
@@ -329,10 +346,7 @@ def share_held(held: int, of: int, *, level: float = 0.95) -> Held | None:
 
 
 def factor(cases: Sequence[Comparison], *, level: float = LEVEL) -> float:
-    """The factor, at least 1, on half-widths that were not widened before, so that intervals hold as often as stated.
-
-    `cases`: oldest first.
-    """
+    """The factor, at least 1, by which intervals of cases, the oldest first, would hold as often as stated."""
     stated = [one for one in cases if one.stated and not is_busy(one)]
     if not stated:
         return 1.0
@@ -353,8 +367,7 @@ def bias_of(cases: Sequence[Comparison]) -> Bias | None:
     slower, of = int(np.sum(residuals > 0)), int(np.sum(residuals != 0))
     if of < LEAST_CASES:
         return None
-    p = _sign_test(residuals)
-    middle = float(np.median(residuals))
+    p, middle = _sign_test(residuals), float(np.median(residuals))
     if p >= SIGNIFICANT or middle == 0:
         return None
     sittings = len({one.sitting for one in cases})

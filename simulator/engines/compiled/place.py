@@ -13,7 +13,7 @@ from pathlib import Path
 
 from simulator.base import files
 
-__all__ = ["cache_folder", "on_compile"]
+__all__ = ["cache_folder", "kernels_kept", "on_compile"]
 
 on_compile: list[Callable[[str], None]] = []
 """Called with a kernel's name before it is compiled again, which takes seconds; what is on disk calls nobody."""
@@ -38,6 +38,11 @@ def cache_folder() -> Path | None:
     """
     cached = files.user_cache()
     return None if cached is None else files.private_folder(cached / "compiled" / _fingerprint())
+
+
+def kernels_kept() -> bool:
+    """Whether kernels of this version were compiled for this processor before."""
+    return any(folder.glob("*.nbc")) if (folder := cache_folder()) else False
 
 
 def _fingerprint() -> str:

@@ -140,20 +140,20 @@ class Flow:
 
     def _meet(self, link: "FlowLink", *, others: bool) -> None:
         """Note whether others pass one of its links; what its other links knew of who holds it back is void then."""
-        for one in self.links:
-            if one is not link:
-                one.by_limit = None
+        for other in self.links:
+            if other is not link:
+                other.by_limit = None
         if len(self.shared) > 1:
-            for one in self.shared:
-                one.crossing -= 1
+            for other in self.shared:
+                other.crossing -= 1
         if others:
             self.shared.add(link)
         else:
             self.shared.discard(link)
         if len(self.shared) > 1:
-            for one in self.shared:
-                one.crossing += 1
-                one.by_limit = None
+            for other in self.shared:
+                other.crossing += 1
+                other.by_limit = None
 
 
 class FlowLink:

@@ -162,7 +162,7 @@ class Farms:
 
     def __init__(self, env: Clock, instant: Instant, terms: Sequence[FarmTerms]) -> None:
         self._env, self._instant, self._terms = env, instant, terms
-        self._pools = [_Pool(one) for one in terms]
+        self._pools = [_Pool(term) for term in terms]
         self._asked: list[tuple[Request, Occurrence]] = []
         self._served: list[tuple[Request, Occurrence]] = []
 
@@ -180,7 +180,7 @@ class Farms:
         return rule != chunks.STATIC
 
     def _grant(self) -> None:
-        for request, pulled in sorted(self._asked, key=lambda one: one[0].process):
+        for request, pulled in sorted(self._asked, key=lambda entry: entry[0].process):
             pool, serve = self._pools[request.farm], self._terms[request.farm].serve_ticks
             begin = max(self._env.now, pool.free)
             pool.free = begin + serve

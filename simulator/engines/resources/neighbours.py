@@ -50,10 +50,10 @@ class Neighbourhood:
             pe = self._pes.get(number)
             if pe is not None:
                 changed = False
-                for one in pe.present():
-                    share = self._share(number, pe, one.process, pressed)
-                    changed |= share != one.next_share
-                    one.next_share = share
+                for computation in pe.present():
+                    share = self._share(number, pe, computation.process, pressed)
+                    changed |= share != computation.next_share
+                    computation.next_share = share
                 if changed or number in self._changed:
                     self._instant.ask(Phase.PES, pe.settle, number)
             self._plan_load(number)
@@ -74,7 +74,7 @@ class Neighbourhood:
         kind, pe = self._kinds[self._slots[number][slot]], self._pes.get(number)
         units = self._load(number) * self._load_demands[number][slot] // PARTS
         if pe is not None:
-            units += sum(self._demands[one.process][slot] for one in pe.present())
+            units += sum(self._demands[computation.process][slot] for computation in pe.present())
             units += ONE * pe.polling if kind not in (CACHE, MEMORY) else 0
         return units
 
@@ -176,8 +176,8 @@ class DomainPE:
         """Up to now, at the shares and the number of processes that have held so far."""
         if self._running:
             mark = self._service.at(self._site.start + now)
-            for one in self._running:
-                one.left -= one.share * (mark - self._mark)
+            for computation in self._running:
+                computation.left -= computation.share * (mark - self._mark)
             self._mark = mark
 
     def settle(self) -> None:
@@ -189,11 +189,11 @@ class DomainPE:
         self._wake = None
         if not self._running:
             return
-        for one in self._running:
-            one.share = one.next_share
+        for computation in self._running:
+            computation.share = computation.next_share
         self._service = self._site.service(self.m)
         self._mark = self._service.at(at)
-        missing = min(-(-one.left // one.share) for one in self._running)
+        missing = min(-(-computation.left // computation.share) for computation in self._running)
         end = end_of(self._service, self._site.name, self._mark + missing)
         self._wake = simpy.Timeout(self._env, end - at)
         self._wake.callbacks.append(self._end_due)
@@ -203,9 +203,9 @@ class DomainPE:
             return  # shares changed since
         now = self._env.now
         self._advance(now)
-        for one in [one for one in self._running if one.left <= 0]:
-            self._running.remove(one)
-            self._usage.busy[one.process] += now - one.begin
-            self._usage.computed[one.process] = now
-            one.done.succeed()
+        for computation in [computation for computation in self._running if computation.left <= 0]:
+            self._running.remove(computation)
+            self._usage.busy[computation.process] += now - computation.begin
+            self._usage.computed[computation.process] = now
+            computation.done.succeed()
         self._neighbourhood.changed(self._site.index)

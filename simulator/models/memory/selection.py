@@ -234,9 +234,9 @@ def _best(candidates: list[Candidate], points: MemoryTimes) -> Candidate:
     judged = [c for c in allowed if c.held_out_s is not None] or allowed
     return choose(
         judged,
-        by=lambda one: one.criterion,
-        rivals=lambda one, best: _better(one, best, points),
-        then=lambda one: _held_out_mean(one, points),
+        by=lambda candidate: candidate.criterion,
+        rivals=lambda candidate, best: _better(candidate, best, points),
+        then=lambda candidate: _held_out_mean(candidate, points),
     )
 
 

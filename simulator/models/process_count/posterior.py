@@ -426,11 +426,7 @@ class Structure:
         return np.array([self._numbers.get(row.tobytes(), -1) for row in rows], dtype=np.int64)
 
     def predict(self, size: float, terms: Floats, number: Ints) -> Predicted:
-        """Everything about configurations at one problem size.
-
-        `terms`: as by `terms`.
-        `number`: as by `measured`.
-        """
+        """Everything about configurations at one problem size."""
         fitted = self.posterior
         parts = terms * np.exp(fitted.mode)
         seconds = parts.sum(axis=2)

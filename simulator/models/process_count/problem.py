@@ -280,7 +280,6 @@ def used_columns(shape: Shape, size: Floats, allocations: Ints) -> Floats:
 def log_times(terms: Floats, mode: Floats) -> tuple[Floats, Floats]:
     """Log makespans, (n,), and their slopes by the log coefficients, (n, kind * terms).
 
-    `terms`: as in `Problem`.
     `mode`: log coefficients, (kind, terms).
     """
     factors = np.exp(mode)

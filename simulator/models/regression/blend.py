@@ -180,7 +180,6 @@ def cell_weights(time_s: Floats, step_s: float) -> Floats:
 def fit_blend(formula: Formula, cells: Cells) -> Blend:
     """Fit the default model.
 
-    `formula`: the user's cost formula.
     `cells`: at least two; times above 0.
     """
     step = resolution_s(np.concatenate([cells.low_s, cells.high_s]))
@@ -411,6 +410,6 @@ def blend_from_dict(document: Mapping[str, Any], formula_text: str) -> Blend:
     times: dict[str, Any] = dict.fromkeys(("low_s", "high_s", "mean_s"), cells.time_s)
     if cells.values.shape != (cells.time_s.size, len(cells.names)) or cells.runs.size != cells.time_s.size:
         raise ScenarioError("cells: there is not one row of values and one number of runs for each time")
-    columns: dict[str, Any] = {name: np.array([getattr(one, name) for one in plain.members]) for name in _MEMBERS}
+    columns: dict[str, Any] = {name: np.array([getattr(member, name) for member in plain.members]) for name in _MEMBERS}
     whole = Cells(**vars(cells), **times, cell_of_run=np.arange(cells.time_s.size))
     return Blend(design=plain.design, cells=whole, step_s=plain.step_s, forward_error=plain.forward_error, **columns)

@@ -216,7 +216,6 @@ def advise_next_run(
 
     `candidates`: parameter -> array of shape (n,): the runs to choose from. By default the grid of all trained values
     and of the values half way (geometrically) towards the target.
-    `top`: how many to return, best first.
     """
     points = _grid(model, target) if candidates is None else _columns(model, candidates)
     wanted = np.array([[float(target[name]) for name in model.names]])

@@ -34,7 +34,6 @@ def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, meth
     run.
 
     `formulas`: response -> its cost formula, parsed or as text.
-    `runs`: response -> the runs that measured it.
     `method`: `default`, `ols` (the paper's) or `relative`.
     """
     if method not in METHODS:

@@ -257,7 +257,7 @@ class RuntimeModel(Record):
         columns = dict(zip(self.names, targets.T, strict=True))
         means = np.array([float(part.fit.point(columns)[0]) for part in self.parts])
         tails = [_log_tails(part, columns) for part in self.parts]
-        own = np.array([float(np.sqrt(np.mean(one**2))) for one in tails]) * means / means.sum()
+        own = np.array([float(np.sqrt(np.mean(tail**2))) for tail in tails]) * means / means.sum()
         sd = float(np.sqrt(own @ self.correlation @ own))
         if not sd > NOTHING:
             return None
@@ -273,7 +273,6 @@ class RuntimeModel(Record):
         not determine a target at all; one line per target.
 
         `values`: parameter -> array of shape (n,) or one number.
-        `level`: probability that an interval is meant to hold.
         `labels`: how messages name each target; `target 1`, `target 2`, ... if None.
         """
         check_level(level)

@@ -165,9 +165,9 @@ def _read_yaml(path: Path) -> list[Switch]:
     """The cluster's default topology of the file, or its first."""
     content = read_document(path).data
     topologies = content if isinstance(content, list) else []
-    if not topologies or not all(isinstance(one, dict) and "topology" in one for one in topologies):
+    if not topologies or not all(isinstance(topology, dict) and "topology" in topology for topology in topologies):
         raise ScenarioError(f"{path}: this is no list of entries with `topology`; write one")
-    chosen = next((one for one in topologies if one.get("cluster_default") is True), topologies[0])
+    chosen = next((topology for topology in topologies if topology.get("cluster_default") is True), topologies[0])
     place = f"{path}: topology {chosen['topology']}"
     tree = chosen.get("tree")
     entries = tree.get("switches") if isinstance(tree, dict) else None

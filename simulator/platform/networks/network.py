@@ -143,7 +143,7 @@ class Network:
     def doubtful(self) -> bool:
         """Whether not all of its message times are known for certain."""
         models = (self.model, self.loopback, *self.links)
-        return any(one is not None and one.doubt is not None for one in models)
+        return any(model is not None and model.doubt is not None for model in models)
 
     def with_links(self, change: Callable[[Link], Link]) -> "Network":
         """The same network with each link changed; messages that pass no links stay."""
@@ -226,7 +226,6 @@ class Network:
 
         Links of one fitted model that knows what a further hop costs count together, by their number on the route.
 
-        `routes`: of some pairs.
         `pair`, `sizes_bytes`: route and payload of each message; (messages,).
         """
         models, which = self._models

@@ -39,8 +39,8 @@ __all__ = [
 ]
 
 COUNTED: dict[str, Counted] = {
-    one.APPLICATION.name: one.APPLICATION
-    for one in (cholesky, ep, farm, fft, fft3d, hpl, matmul, matmul_2d, sort, stencil)
+    module.APPLICATION.name: module.APPLICATION
+    for module in (cholesky, ep, farm, fft, fft3d, hpl, matmul, matmul_2d, sort, stencil)
 }
 """Applications whose costs are counted, by name."""
 APPLICATIONS: dict[str, Callable[[Parameters, "RuntimeModel | None"], Work]] = {

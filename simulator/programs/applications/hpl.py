@@ -187,7 +187,7 @@ class Hpl(Work):
             column = Compute(r[..., np.newaxis] * width / self.panel_speed, r[..., np.newaxis] * width)
             pivot = AllReduce(WORD_BYTES * (2 * width + 4), "recursive_doubling", down)
             panel = (Loop(width, (column, pivot)),) if root == place[1] else ()
-            panel_bytes, rows_bytes = ((WORD_BYTES * width * one[:, 0]).astype(np.int64) for one in (r, c))
+            panel_bytes, rows_bytes = ((WORD_BYTES * width * side[:, 0]).astype(np.int64) for side in (r, c))
             return (
                 *panel,
                 Broadcast(across[root], panel_bytes, self.broadcast, across),

@@ -134,7 +134,7 @@ def _sent(stage: Stage, held: Ints, number: int) -> Ints:
 
 def _only(computes: tuple[Compute, ...], which: Flags) -> list[Operation]:
     """A computation of some processes only."""
-    return [Compute(np.where(which, one.volume, 0.0), one.size) for one in computes]
+    return [Compute(np.where(which, compute.volume, 0.0), compute.size) for compute in computes]
 
 
 BUTTERFLY = Template(
@@ -252,6 +252,6 @@ STENCIL = Template(
 
 
 TEMPLATES: dict[str, Template] = {
-    one.name: one for one in (MULTIPHASE, BUTTERFLY, ROW_COLUMN_BROADCAST, MASTER_WORKER, STENCIL)
+    template.name: template for template in (MULTIPHASE, BUTTERFLY, ROW_COLUMN_BROADCAST, MASTER_WORKER, STENCIL)
 }
 """By name."""

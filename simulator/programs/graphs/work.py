@@ -181,8 +181,8 @@ class SegWork(Work):
 
     def warnings(self, processes: int) -> tuple[str, ...]:  # noqa: ARG002 - the same for any number
         """Those of the resource models, and what is not known of memory."""
-        lines = [f"resource model {one.name}: {line}" for one in self.resources for line in one.warnings]
-        remembers = [one.name for one in self.resources if one.vector(self.method).memory is not None]
+        lines = [f"resource model {resource.name}: {line}" for resource in self.resources for line in resource.warnings]
+        remembers = [resource.name for resource in self.resources if resource.vector(self.method).memory is not None]
         unsaid = [step.graph for step in self.steps.values() if self.seg.graph(step.graph).working_set is None]
         if remembers and unsaid:
             said = "working_set: not said, accesses take what they do in the nearest memory level"

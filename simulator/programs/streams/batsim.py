@@ -65,14 +65,14 @@ def parse_batsim(text: str, path: Path, *, machine_processors: int | None = None
 def _stream(workload: "_Workload", rows: list[tuple[Any, float, int, float, float, str]]) -> Stream:
     ids, submit, sizes, limits, runs, names = zip(*rows, strict=True)
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    whole = all(isinstance(one, int) for one in ids)
+    whole = all(isinstance(pe, int) for pe in ids)
     return make_stream(
         stream_name(workload.path),
         submit_s=submit,
         processors=sizes,
         run_s=runs,
         limit_s=limits,
-        ids=np.array(ids if whole else [str(one) for one in ids]),
+        ids=np.array(ids if whole else [str(pe) for pe in ids]),
         executable=np.array([numbers[name] for name in names], dtype=np.int64),
         machine_processors=workload.machine,
         names={"executable": tuple(numbers)},

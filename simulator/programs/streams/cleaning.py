@@ -216,10 +216,6 @@ def tell(place: str, faults: Sequence[str], count: int | None = None) -> None:
     """Raise what was found wrong in a file, in up to `MOST_FAULTS` lines.
 
     Raises ScenarioError if anything was found.
-
-    `place`: the file.
-    `faults`: the first of them, a line each.
-    `count`: how many there are, if that is known.
     """
     if max(len(faults), count or 0) > MOST_FAULTS:
         more = "more" if count is None else f"{count - MOST_FAULTS + 1} more"

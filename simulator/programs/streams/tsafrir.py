@@ -160,9 +160,9 @@ def _ranks(draw: np.random.Generator) -> Ints:
     for place in range(1, HEAD):
         pool += [rank for rank in POPULARITY[place] if rank not in found]
         due = [rank for rank in pool if last[rank] <= place]
-        rank = min(due) if due else min(pool[one] for one in draw.integers(len(pool), size=2))
+        rank = min(due) if due else min(pool[index] for index in draw.integers(len(pool), size=2))
         found.append(rank)
-        pool = [one for one in pool if one != rank]
+        pool = [other for other in pool if other != rank]
     return np.array(found)
 
 

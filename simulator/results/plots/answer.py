@@ -34,17 +34,15 @@ def shares(
 ) -> Drawing:
     """Draw what each PE or node has as now, hatched, and as advised, full; beneath its name its speed and load.
 
-    `rows`: of `simulator.gathered_shares`.
     `unit`: what is shared out, such as `rows`.
-    `of`: what a row is of.
     `names`: what the configurations before and after are called; nothing is drawn of one without a name.
     """
     if not rows:
         return NOTHING
-    each = f"{unit} per {of}" if any(one.count > 1 for one in rows) or of == "node" else unit
-    said = "; ".join(_said(one, unit, names) for one in rows)
+    each = f"{unit} per {of}" if any(share.count > 1 for share in rows) or of == "node" else unit
+    said = "; ".join(_said(share, unit, names) for share in rows)
     draw = partial(_draw_shares, rows=rows, what=(unit, of), each=each, names=names)
-    high = sum(0.5 if one.before is not None else 0.4 for one in rows)
+    high = sum(0.5 if share.before is not None else 0.4 for share in rows)
     heights = 0.75 + high, 0.75 + 0.8 * high
     return Drawing("shares", f"Who gets how much: {each}", {"all": draw}, said, heights)
 
@@ -53,18 +51,18 @@ def _draw_shares(
     axes: "Axes", *, rows: "Sequence[Share]", what: tuple[str, str], each: str, names: tuple[str, str]
 ) -> None:
     """`what`: the unit, and what rows are of."""
-    longest = max(max(one.before or 0.0, one.after, one.high) for one in rows) or 1.0
-    for row, one in enumerate(rows):
-        if one.before is not None and names[0]:
+    longest = max(max(share.before or 0.0, share.after, share.high) for share in rows) or 1.0
+    for row, share in enumerate(rows):
+        if share.before is not None and names[0]:
             look: Any = {"facecolor": "none", "edgecolor": INK, "hatch": _HATCH, "lw": 0.5, "label": label(names[0])}
-            axes.barh(row - 0.25, one.before, 0.22, **look)
-            _beside(axes, one.before, row - 0.26, amount(one.before), weight="normal")
-        axes.barh(row + 0.14, one.after, 0.34, color=series(0), label=label(names[1]))
-        if one.count > 1 and one.high > one.low:
-            axes.plot([one.low, one.high], [row + 0.14] * 2, color=INK, lw=1.4)
-        _beside(axes, max(one.after, one.high), row + 0.15, f"{_after_text(one)} {_processes(one)}".strip())
+            axes.barh(row - 0.25, share.before, 0.22, **look)
+            _beside(axes, share.before, row - 0.26, amount(share.before), weight="normal")
+        axes.barh(row + 0.14, share.after, 0.34, color=series(0), label=label(names[1]))
+        if share.count > 1 and share.high > share.low:
+            axes.plot([share.low, share.high], [row + 0.14] * 2, color=INK, lw=1.4)
+        _beside(axes, max(share.after, share.high), row + 0.15, f"{_after_text(share)} {_processes(share)}".strip())
     axes.set_xlim(0, 1.35 * longest)
-    name_rows(axes, [_named(one, *what) for one in rows], below=each, ends=(len(rows) - 0.5, -0.5))
+    name_rows(axes, [_named(share, *what) for share in rows], below=each, ends=(len(rows) - 0.5, -0.5))
 
 
 def _beside(axes: "Axes", x: float, y: float, text: str, *, weight: str = "bold") -> None:
@@ -73,37 +71,37 @@ def _beside(axes: "Axes", x: float, y: float, text: str, *, weight: str = "bold"
     )
 
 
-def _named(one: "Share", unit: str, of: str) -> str:
+def _named(share: "Share", unit: str, of: str) -> str:
     """Its name over what it can do."""
-    several = f"{one.count} {of}s" if one.name.endswith("…") else ""
+    several = f"{share.count} {of}s" if share.name.endswith("…") else ""
     return "\n".join(
-        filter(None, (label(one.name), label(", ".join(filter(None, (several, _can(one, unit)))), most=27)))
+        filter(None, (label(share.name), label(", ".join(filter(None, (several, _can(share, unit)))), most=27)))
     )
 
 
-def _after_text(one: "Share") -> str:
+def _after_text(share: "Share") -> str:
     """Its units as advised, and how much more or less that is."""
-    if not one.after:
-        return "nothing" if one.before is None or one.before else "0"
-    change = "" if not one.before else f" ({100 * (one.after / one.before - 1):+.0f} %)".replace("-", "−")
-    return amount(one.after) + ("" if change in {" (+0 %)", " (−0 %)"} else change)
+    if not share.after:
+        return "nothing" if share.before is None or share.before else "0"
+    change = "" if not share.before else f" ({100 * (share.after / share.before - 1):+.0f} %)".replace("-", "−")
+    return amount(share.after) + ("" if change in {" (+0 %)", " (−0 %)"} else change)
 
 
-def _processes(one: "Share") -> str:
+def _processes(share: "Share") -> str:
     """By how many processes, where there are several on one PE."""
-    return f"in {one.processes:.2g} processes" if one.processes > one.pes else ""
+    return f"in {share.processes:.2g} processes" if share.processes > share.pes else ""
 
 
-def _can(one: "Share", unit: str) -> str:
+def _can(share: "Share", unit: str) -> str:
     """Its speed and its load, as far as they are known."""
-    speed = "" if one.speed is None else f"{_three(one.speed)} {unit}/s"
-    load = f"load {one.load:.2g}" if one.load else _left(one) or ("no load" if one.left is not None else "")
+    speed = "" if share.speed is None else f"{_three(share.speed)} {unit}/s"
+    load = f"load {share.load:.2g}" if share.load else _left(share) or ("no load" if share.left is not None else "")
     return ", ".join(filter(None, (speed, load)))
 
 
-def _left(one: "Share") -> str:
+def _left(share: "Share") -> str:
     """What its load leaves to us."""
-    return "" if one.left is None or one.left >= 0.9995 else f"{100 * one.left:.0f} % left"
+    return "" if share.left is None or share.left >= 0.9995 else f"{100 * share.left:.0f} % left"
 
 
 def _three(value: float) -> str:
@@ -117,10 +115,10 @@ def _three(value: float) -> str:
     return f"{round(value, digits):,.{max(0, digits)}f}"
 
 
-def _said(one: "Share", unit: str, names: tuple[str, str]) -> str:
-    before = "" if one.before is None else f"{amount(one.before)} {unit} {names[0]}, "
-    can = ", ".join(filter(None, (_can(one, unit), _left(one))))
-    return f"{one.name}: {before}{amount(one.after)} {names[1]}" + (f" ({can})" if can else "")
+def _said(share: "Share", unit: str, names: tuple[str, str]) -> str:
+    before = "" if share.before is None else f"{amount(share.before)} {unit} {names[0]}, "
+    can = ", ".join(filter(None, (_can(share, unit), _left(share))))
+    return f"{share.name}: {before}{amount(share.after)} {names[1]}" + (f" ({can})" if can else "")
 
 
 # Runs, one above the other
@@ -135,8 +133,8 @@ def runs(every: Sequence[Mapping[str, Any]]) -> Drawing:
     """
     if not every:
         return NOTHING
-    said = "; ".join(f"{one['title']}: {units.show_duration(float(one['makespan_s']))}" for one in every)
-    high = 0.65 + sum(0.3 + 0.2 * len(one["rows"]) for one in every)
+    said = "; ".join(f"{answer['title']}: {units.show_duration(float(answer['makespan_s']))}" for answer in every)
+    high = 0.65 + sum(0.3 + 0.2 * len(answer["rows"]) for answer in every)
     return Drawing("runs", "Runs one above the other", {"all": partial(_draw_runs, every=every)}, said, (high, high))
 
 
@@ -159,7 +157,9 @@ def _draw_runs(axes: "Axes", *, every: Sequence[Mapping[str, Any]]) -> None:
         at += 1.2
     name_rows(axes, (), below="time in s", ends=(at, -0.1))
     axes.set_yticks(places, names)
-    axes.set_xlim(0, 1.02 * max(max(float(one["makespan_s"]), number(one.get("mean_s")) or 0.0) for one in every))
+    axes.set_xlim(
+        0, 1.02 * max(max(float(answer["makespan_s"]), number(answer.get("mean_s")) or 0.0) for answer in every)
+    )
 
 
 def _draw_busy(axes: "Axes", row: Mapping[str, Any], at: float, makespan: float, colour: str, *, full: bool) -> None:
@@ -185,34 +185,36 @@ def scorecard(cases: Sequence[Mapping[str, Any]]) -> Drawing:
 
     `cases`: one entry per case: `name`; `ratio`, and its `low` and `high` or None; `held`.
     """
-    shown = [one for one in cases if (number(one.get("ratio")) or 0) > 0][:MOST_CASES]
+    shown = [case for case in cases if (number(case.get("ratio")) or 0) > 0][:MOST_CASES]
     if not shown:
         return NOTHING
-    held = sum(one.get("held") is True for one in shown)
-    judged = sum(one.get("held") is not None for one in shown)
+    held = sum(case.get("held") is True for case in shown)
+    judged = sum(case.get("held") is not None for case in shown)
     heights, said = (0.9 + 0.2 * len(shown), 0.8 + 0.15 * len(shown)), f"{held} of {judged} stated intervals held"
     title = "Measured over predicted, of all that was verified"
     return Drawing("scorecard", title, {"all": partial(_draw_cases, shown=shown)}, said, heights)
 
 
 def _draw_cases(axes: "Axes", *, shown: Sequence[Mapping[str, Any]]) -> None:
-    for row, one in enumerate(shown):
-        ends = [value for value in numbers([one.get("low"), one.get("high")]) if value > 0]
+    for row, case in enumerate(shown):
+        ends = [value for value in numbers([case.get("low"), case.get("high")]) if value > 0]
         if len(ends) == 2:
             axes.plot(ends, [row, row], color=series(0), lw=8, alpha=0.3, solid_capstyle="butt")
-        held = one.get("held")
+        held = case.get("held")
         edge = series(0) if held else INK if held is None else series(1)
         look: Any = {"color": edge, "mfc": edge if held else PAPER, "ls": "", "marker": "o", "ms": 6}
-        axes.plot(float(one["ratio"]), row, **look)
+        axes.plot(float(case["ratio"]), row, **look)
     axes.axvline(1, color=INK, lw=1, ls="--")
     axes.set_xscale("log")
-    every = [value for one in shown for value in numbers([one["ratio"], one.get("low"), one.get("high")]) if value > 0]
+    every = [
+        value for case in shown for value in numbers([case["ratio"], case.get("low"), case.get("high")]) if value > 0
+    ]
     most = max(1.05, *(max(value, 1 / value) for value in every))
     ticks = (1 / most, 1.0, most)
     axes.set_xticks(ticks, [f"× {ticks[0]:.2f}", "as predicted", f"× {ticks[2]:.2f}"])
     axes.set_xlim(most**-1.2, most**1.2)
     below = "measured over predicted; left: quicker than predicted"
-    name_rows(axes, [label(one.get("name"), most=26) for one in shown], below=below, ends=(len(shown) - 0.5, -0.5))
+    name_rows(axes, [label(case.get("name"), most=26) for case in shown], below=below, ends=(len(shown) - 0.5, -0.5))
 
 
 def coverage_of(bars: Iterable[tuple[float, float]], length: float, bins: int = BINS) -> "Floats":

@@ -31,7 +31,6 @@ def memory_fit(columns: "Mapping[str, Floats]", modelled_s: "Floats", *, title: 
     """Draw modelled times against measured ones, and residuals; a residual is `(modelled - measured) / measured`.
 
     `columns`: `M_words`, `alpha`, `L` and `time_per_word_s` of the cells, each (cells,).
-    `modelled_s`: what the model says of them.
     `held_out`: which of them its fit did not see.
     """
     measured_s = columns["time_per_word_s"]
@@ -202,7 +201,6 @@ def runtime(model: "RuntimeModel", *, over: str | None = None, level: float = in
     """Draw the predicted run time over one parameter, the others at their largest trained values, with where runs lie.
 
     `over`: the parameter; the first one by default.
-    `level`: how often a run lies in the band.
     """
     shown = model.names[0] if over is None else over
     largest = dict(zip(model.names, (float(high) for high in model.high), strict=True))
@@ -256,7 +254,7 @@ def process_counts(fit: "AllocationFit", *, level: float = intervals.LEVEL) -> D
         sizes = np.geomspace(float(fit.measured.sizes.min()), float(fit.measured.sizes.max()), 25)
         found = [fit.model.estimate(float(size), fit.measured.allocations, level=level) for size in sizes]
         mean, low, high = (np.array([getattr(one, name) for one in found]) for name in ("mean_s", "low_s", "high_s"))
-        best = [int(one) for one in dict.fromkeys(np.nanargmin(mean, axis=1).tolist())][:_MOST_CONFIGURATIONS]
+        best = [int(index) for index in dict.fromkeys(np.nanargmin(mean, axis=1).tolist())][:_MOST_CONFIGURATIONS]
         for place, (dash, row) in enumerate(zip(itertools.cycle(_DASHES), best, strict=False)):
             given = zip(fit.measured.kinds, fit.measured.allocations[row].tolist(), strict=True)
             text = " + ".join(f"{pes} {kind} x {each}" for kind, (pes, each) in given if pes)

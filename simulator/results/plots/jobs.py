@@ -146,7 +146,6 @@ def _draw_waits(axes: "Axes", waits_s: "Floats", text: str, place: int) -> None:
 def classes(found: "Sequence[JobClass]", *, what: str) -> Drawing:
     """Draw mean and 95th percentile of the bounded slowdown by class.
 
-    `found`: in their order; `simulator.results.job_metrics.by_class`.
     `what`: what the classes are of: `processors`.
     """
     if not found:
@@ -155,16 +154,16 @@ def classes(found: "Sequence[JobClass]", *, what: str) -> Drawing:
     def draw(axes: "Axes") -> None:
         import numpy as np
 
-        mean, p95 = (np.array([getattr(one, part) for one in found]) for part in _SLOWDOWNS)
+        mean, p95 = (np.array([getattr(group, part) for group in found]) for part in _SLOWDOWNS)
         at = np.arange(len(found))
         axes.barh(at, mean - 1, 0.6, 1.0, color=series(0), label="mean")
         axes.plot(p95, at, color=series(1), ls="", marker="D", ms=5, label="95 % of jobs are below")
         _logarithmic(axes)
         axes.set(xlim=(1, max(float(p95.max()), float(mean.max()), 2.0) * 1.3), ylabel=f"{what} (jobs)")
-        names = [f"{one.label} ({one.jobs})" for one in found]
+        names = [f"{group.label} ({group.jobs})" for group in found]
         name_rows(axes, names, below="bounded slowdown", ends=(len(found) - 0.5, -0.6))
 
-    said = "; ".join(f"{one.label}: mean {one.bounded_slowdown:.4g} over {one.jobs} jobs" for one in found)
+    said = "; ".join(f"{group.label}: mean {group.bounded_slowdown:.4g} over {group.jobs} jobs" for group in found)
     heights = 1.2 + 0.36 * len(found), 0.95 + 0.22 * len(found)
     return Drawing(f"slowdown:{what}", f"Bounded slowdown by {what}", {"all": draw}, said, heights)
 
@@ -189,7 +188,7 @@ def _draw_boxes(axes: "Axes", times: "Sequence[NDArray[Any]]", pes: "Sequence[ND
     from matplotlib.collections import PolyCollection
 
     (start, finish), (low, high) = times, pes
-    colours = [series(int(one)) for one in owner]
+    colours = [series(int(index)) for index in owner]
     pairs = ((start, low), (finish, low), (finish, high), (start, high))
     corners = np.stack([np.stack(pair, axis=1) for pair in pairs], axis=1)
     axes.add_collection(PolyCollection(list(corners), facecolors=colours, edgecolors=INK, linewidths=0.2, alpha=0.75))

@@ -49,7 +49,6 @@ def load(trace: Loaded | None, *, rule: str = "fair", pe: str = "", start: str =
     """Draw a load over time with its mean; a long one as a short exact part, and as a whole in short stretches.
 
     `rule`: as of a PE's load: what is given is the share left to us, else it is competing processes.
-    `pe`: where it is.
     `start`: when its time 0 was (ISO 8601): times of day stand below it.
     """
     steps = [] if trace is None else _steps(trace.times_s, trace.values, trace.end_s)
@@ -77,7 +76,7 @@ def _draw(
     axes: "Axes", *, steps: Sequence[_Step], mean: float, top: float, what: str, start: str, unit_s: float, below: str
 ) -> None:
     """Steps and their mean."""
-    edges = [one / unit_s for one in (*(step.start_s for step in steps), steps[-1].end_s)]
+    edges = [time_s / unit_s for time_s in (*(step.start_s for step in steps), steps[-1].end_s)]
     if any(step.low < step.high for step in steps):
         low, high = ([*(getattr(step, side) for step in steps), getattr(steps[-1], side)] for side in ("low", "high"))
         axes.fill_between(edges, low, high, step="post", color=series(0), alpha=0.2, lw=0)
@@ -121,7 +120,6 @@ def in_clock_time(axes: "Axes", start: str, *, most: int = 7) -> None:
     """Times of day in place of seconds since a start; nothing where that is not known, or less than a minute is drawn.
 
     `start`: ISO 8601, of time 0.
-    `most`: ticks.
     """
     low, high = axes.get_xlim()
     if not start or high - low < _CLOCK_STEPS[0]:

@@ -50,8 +50,6 @@ def makespans(
 
     `rows`: one entry each: `name`, `predicted_makespan_s` with `mean`, `low`, `high`, `run_low`, `run_high`.
     `recommended`, `mark`: the name to emphasise, and what that one is.
-    `level`: how often the intervals hold.
-    `kind`: which figure of a result it is.
     """
     found = [entry for entry in rows if number(_predicted(entry).get("mean")) is not None]
     if not found:
@@ -112,7 +110,6 @@ def verification(rows: Sequence[Entry], *, from_zero: bool = False) -> Drawing:
 
     `rows`: one entry per configuration that was run: `name`, `predicted_s`, `predicted_range_s`, `measured_s`,
     `measured_median_s`.
-    `from_zero`: whether the axis begins at 0.
     """
     found = [entry for entry in rows if numbers([entry.get("predicted_s"), *(entry.get("measured_s") or ())])]
     if not found:
@@ -181,9 +178,7 @@ def differences(
     one.
     `axis`: what the axis measures, with its unit.
     `title`: what the figure shows.
-    `level`: how often the intervals hold.
     `less_is_better`: whether differences below 0 have the colour of gains.
-    `kind`: which figure of a result it is.
     """
     known = [entry for entry in entries if len(numbers(map(entry.get, ("mean", "low", "high")))) == 3]
     rows = known[:MOST_DIFFERENCES]
@@ -287,7 +282,6 @@ def gains(changes: Sequence[Entry], *, level: float = intervals.LEVEL) -> Drawin
     """Draw how many times as fast each change makes a run, in the order given (a tornado, if that is by gain).
 
     `changes`: one entry per change: `name`; `gain` with `mean`, `low`, `high`; `together` with `low` and `high`.
-    `level`: how often the intervals hold.
     """
     rows = [entry for entry in changes if number((entry.get("gain") or {}).get("mean")) is not None]
     rows = [*rows[: MOST_BARS // 2], *rows[-MOST_BARS // 2 :]] if len(rows) > MOST_BARS else rows
@@ -323,7 +317,6 @@ def costs(points: Sequence[Entry], *, unit: str) -> Drawing:
 
     `points`: one entry per point: `makespan_s`, `run`, `front` and `base` (whether it is on the front, and whether it
     is the base).
-    `unit`: of `run`.
     """
     found = [entry for entry in points if len(numbers([entry.get("makespan_s"), entry.get("run")])) == 2]
     if not found:
@@ -332,7 +325,7 @@ def costs(points: Sequence[Entry], *, unit: str) -> Drawing:
 
     def draw(axes: "Axes") -> None:
         rest, base = (
-            [one for one in found if bool(one.get(key)) is on] for key, on in (("front", False), ("base", True))
+            [row for row in found if bool(row.get(key)) is on] for key, on in (("front", False), ("base", True))
         )
         axes.plot(*_places(rest), color=series(0), ls="", marker="o", ms=4, alpha=0.55, label="point")
         axes.plot(*_places(front), color=series(1), lw=1, marker="D", ms=5, label="on the front")
@@ -380,7 +373,6 @@ def points(
 ) -> Drawing:
     """Draw the mean makespan over one thing that is varied: a line with the interval of each mean per configuration.
 
-    `at`: where each point lies.
     `means`: configuration -> of each point `mean`, `low`, `high`.
     `below`: what is varied, with its unit.
     `names`: of the points, where their places are no numbers.
@@ -441,7 +433,6 @@ def breakdown(processes: Sequence[Entry], *, name: str = "") -> Drawing:
     """Draw where the time of each process goes, as means: computing, waiting, idle.
 
     `processes`: one entry per process: `pe`, `process`, `busy_s`, `waiting_s`, `idle_s`; the first ones of many.
-    `name`: of the configuration.
     """
     rows = list(processes)[:MOST_BARS]
     parts = (("busy_s", "computes", ""), ("waiting_s", "waits", "////"), ("idle_s", "idle", "...."))
@@ -454,7 +445,7 @@ def breakdown(processes: Sequence[Entry], *, name: str = "") -> Drawing:
             axes.barh(range(len(rows)), widths, 0.66, ends, **look)
             ends = [end + width for end, width in zip(ends, widths, strict=True)]
         alone = len({entry.get("pe") for entry in rows}) == len(rows)
-        names = [label(one.get("pe")) if alone else f"{label(one.get('pe'))}, {one.get('process')}" for one in rows]
+        names = [label(row.get("pe")) if alone else f"{label(row.get('pe'))}, {row.get('process')}" for row in rows]
         name_rows(axes, names, below="mean time in s", ends=(len(rows) - 0.45, -0.55))
 
     heights = 1.0 + 0.3 * len(rows), 0.75 + 0.2 * len(rows)

@@ -143,7 +143,6 @@ def kernels(
     `entries`: one entry per kernel and PE: `name`, `pe`, `points` with `size_elements`, `speed`, `stable`.
     `caches`: caches (`level`, `kind`, `size_bytes`) whose capacity is marked on the axis of size.
     `element_bytes`: bytes of one element, for that mark.
-    `unit`: of the speeds.
     """
     curves = [curve for entry in entries if (curve := _curve(entry)).points]
     if not curves:

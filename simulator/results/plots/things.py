@@ -22,7 +22,6 @@ def drawing_of(thing: object, *, over: str | None = None, level: float = interva
     Raises ScenarioError if it is nothing that can be drawn.
 
     `over`: the parameter below a run-time model; the first one by default.
-    `level`: how often the intervals of runs and run times hold.
     """
     from simulator.engines.job_queue import JobRuns
     from simulator.engines.run_set import RunSet
@@ -36,7 +35,7 @@ def drawing_of(thing: object, *, over: str | None = None, level: float = interva
 
     match thing:
         case RunSet():
-            rows = [{"name": one["name"], "predicted_makespan_s": one} for one in thing.summary(level=level)]
+            rows = [{"name": row["name"], "predicted_makespan_s": row} for row in thing.summary(level=level)]
             found = outcome.makespans(rows, level=level)
         case JobRuns():
             found = jobs.waits({thing.policy.name: thing.wait_s})

@@ -79,7 +79,7 @@ def _shown(bars: Sequence[_Bar]) -> list[tuple[_Bar, int]]:
     merged = _merged(bars)
     known = {bar.operation for bar in merged}
     kinds = [*(kind for kind in _LANES if kind in known), *sorted(known - set(_LANES))]
-    return sorted(((bar, kinds.index(bar.operation)) for bar in merged), key=lambda one: one[1])
+    return sorted(((bar, kinds.index(bar.operation)) for bar in merged), key=lambda entry: entry[1])
 
 
 def _draw(axes: "Axes", shown: Sequence[tuple[_Bar, int]], *, rows: Mapping[int, int]) -> None:

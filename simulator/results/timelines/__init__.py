@@ -69,10 +69,8 @@ def write_timeline(
     Raises ScenarioError if a configuration does not exist or the replication was not logged, or for a name of another
     kind; ApportionError if the file cannot be written.
 
-    `scenario`, `runs`: what was simulated, and its runs with the log of this replication.
     `configurations`: names of those to write, each with nodes of its own in the viewer; all by default.
     `replication`, `first_replication`: which of the runs, and the number of the first one, as given to `run`.
-    `about`: plain data that a reader finds under `otherData`: provenance.
     """
     if not path.name.endswith(SUFFIXES):
         raise ScenarioError(f"{path}: the ending says no format; give a name that ends in {' or '.join(SUFFIXES)}")

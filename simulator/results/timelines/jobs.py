@@ -36,8 +36,6 @@ def write_job_timeline(path: Path, runs: JobRuns, *, about: Mapping[str, Any] | 
     """Write a timeline that Perfetto opens; packed if the name ends in `.gz`.
 
     Raises ScenarioError for a name that ends otherwise; ApportionError if the file cannot be written.
-
-    `about`: plain data that a reader finds under `otherData`.
     """
     if not path.name.endswith(JOB_TIMELINES):
         raise ScenarioError(f"{path}: a timeline of jobs ends in {' or '.join(JOB_TIMELINES)}; name it so")
@@ -99,6 +97,6 @@ def _slices(runs: JobRuns, job: Ints, track: Ints) -> Iterator[str]:
         )
     ]
     order = np.lexsort((track, runs.start_ticks[job]))
-    for one, lane in zip(job[order].tolist(), track[order].tolist(), strict=True):
-        head = f'{{"ph":"X","name":{names[one]},"pid":{PID},"tid":{lane + 1}'
-        yield f'{head},"ts":{starts[one]!r},"dur":{lasting[one]!r},"args":{details[one]}}}'
+    for row, lane in zip(job[order].tolist(), track[order].tolist(), strict=True):
+        head = f'{{"ph":"X","name":{names[row]},"pid":{PID},"tid":{lane + 1}'
+        yield f'{head},"ts":{starts[row]!r},"dur":{lasting[row]!r},"args":{details[row]}}}'

@@ -110,10 +110,7 @@ def _constant_range(first: SpeedBand, second: SpeedBand) -> tuple[float, float]:
 
 
 def kinds_of(count: int, alike: Callable[[int, int], bool]) -> list[list[int]]:
-    """Indices of the nodes of each kind: a node joins the first kind whose nodes it is all alike.
-
-    `alike`: called with an index and a later one.
-    """
+    """Indices of the nodes of each kind: a node joins the first kind whose nodes it is all alike."""
     kinds: list[list[int]] = []
     for number in range(count):
         for kind in kinds:
@@ -155,14 +152,14 @@ def _common_doubt(bands: Sequence[SpeedBand], sizes: Floats, middles: Floats) ->
     several = np.sum(middles > 0, axis=0) > 1
     if not np.any(several):
         return doubts[0]
-    own = np.mean([np.square(one.at(sizes)) for one in doubts], axis=0)
+    own = np.mean([np.square(doubt.at(sizes)) for doubt in doubts], axis=0)
     logs = np.log(np.where(middles > 0, middles, np.nan)[:, several])
     apart = np.full(sizes.size, float(np.mean(np.nanvar(logs, axis=0, ddof=1))))
     whole = float(np.mean(own + apart))
-    shared = float(np.mean(own)) * float(np.mean([one.common for one in doubts]))
-    names = dict.fromkeys(name for one in doubts for name in one.sources)
+    shared = float(np.mean(own)) * float(np.mean([doubt.common for doubt in doubts]))
+    names = dict.fromkeys(name for doubt in doubts for name in doubt.sources)
     kept = float(np.mean(own)) / whole if whole else 0.0
-    shares = {name: kept * float(np.mean([one.sources.get(name, 0.0) for one in doubts])) for name in names}
+    shares = {name: kept * float(np.mean([doubt.sources.get(name, 0.0) for doubt in doubts])) for name in names}
     return Doubt(sizes, np.sqrt(own + apart), shared / whole if whole else 0.0, shares | {"node": 1 - kept})
 
 
@@ -171,9 +168,9 @@ def _common_noise(bands: Sequence[SpeedBand]) -> Noise | None:
     noises = [band.noise for band in bands if band.noise is not None]
     if len(noises) < len(bands):
         return None
-    count = max(one.factors.size for one in noises)
+    count = max(noise.factors.size for noise in noises)
     places = (np.arange(count) + 0.5) / count
-    return Noise(np.quantile([one.at(places) for one in noises], places))
+    return Noise(np.quantile([noise.at(places) for noise in noises], places))
 
 
 def shared_by(members: Sequence[CalibratedNode]) -> tuple[CalibratedNode | None, tuple[Data, ...], Data]:
@@ -197,7 +194,6 @@ def doubts(
 ) -> tuple[str, ...]:
     """One line for each reason to doubt, those of the models themselves first.
 
-    `now`: with its time zone.
     `most_days`: age from which a calibration is called old, and a difference of ages too.
     """
     calibrations = [entry for node in nodes for entry in node.calibrations] + [link.calibration for link in links]

@@ -71,7 +71,7 @@ def test_of_a_product_on_a_grid_only_one_column_lets_rows_move(tmp_path):
     text = (ROOT / "scenarios" / "tutorial" / "wandering.yaml").read_text()
     text = text.replace(
         "application: {name: stencil, kernel: stencil, parameters: {n: 2000, iterations: 400}}",
-        "application: {name: matmul_2d, kernel: stencil, parameters: {n: 600, nb: 10, grid_rows: 1}}",
+        "application: {name: matmul_2d, kernel: stencil, parameters: {n: 200, nb: 10, grid_rows: 1}}",
     )
     (tmp_path / "grid.yaml").write_text(text[: text.index("  # Every 5")] + "replications: 2\n")
     scenario = load_scenario(tmp_path / "grid.yaml")

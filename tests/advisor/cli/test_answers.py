@@ -19,8 +19,8 @@ LOG = "".join(f"{job} {60 * job} 0 {90 * job} 1 -1 -1 1 3600 -1 1 1 1 1 1 1 -1 -
 COMMANDS = {
     "simulate": ("simulate", THREE, "--replications", "20", "--engine", "process", "-o", "simulated"),
     "rerun": ("rerun", "simulated"),
-    "advise": ("advise", THREE, "--replications", "5", "-o", "advice"),
-    "whatif": ("whatif", THREE, "--vary", "platform.link.bandwidth=x2,x10", "--replications", "20"),
+    "advise": ("advise", THREE, "--replications", "5", "--runs", "60", "-o", "advice"),
+    "whatif": ("whatif", THREE, "--vary", "platform.link.bandwidth=x10", "--replications", "6"),
     "scaling": ("whatif", THREE, "--scaling", "strong", "--nodes", "1", "--replications", "5"),
     "jobs run": ("jobs", "run", "log.swf", "-o", "ran"),
     "jobs compare": ("jobs", "compare", *STREAM, "--policies", "easy,sjf easy,fcfs"),

@@ -8,7 +8,6 @@ from typing import get_args
 import pytest
 
 from advisor.cli.jobs import Backfill, Candidates, Correction, Order, Placement, Processors, SameSecond, Source
-from advisor.report.pages import page_of, render_html
 from simulator.scheduling.estimates import CORRECTIONS, SOURCES
 from simulator.scheduling.policy import WORDS
 from tests.support.command_line import apportion_here as apportion
@@ -168,12 +167,6 @@ def test_the_words_of_options_are_those_of_the_simulator():
         assert words(option) in [set(get_args(known)) for known in WORDS.values()]
     assert words(Source) == set(SOURCES) - {"given"} | {"fit", "predicted"}
     assert words(Correction) == set(CORRECTIONS)
-
-
-def test_a_page_of_a_document_without_parts_is_a_page():
-    page = page_of({"command": "jobs run"})
-    assert page.answer == "Nothing was simulated."
-    assert "This document has no averages" in render_html({"command": "jobs run"})
 
 
 @pytest.mark.slow

@@ -92,13 +92,13 @@ def test_nothing_that_pays_is_said(apportion, tmp_path):
 @pytest.mark.usefixtures("in_thread")
 def test_advice_at_each_point(apportion):
     """Partitions of the scenario's own are not looked at: another problem size needs no others."""
-    vary = ["--vary", "application.parameters.n=1000", "--advise", "--replications", "20"]
+    vary = ["--vary", "application.parameters.n=1000", "--advise", "--replications", "6"]
     code, said, errors = apportion("whatif", TWO_CORES, *vary, "--json")
     assert code == 0, errors
     points = json.loads(said)["points"]
     assert [sum(point["advice"]["partition"]) for point in points] == [2504, 1000]
-    asked = read_template(TWO_CORES).as_now().scenario(["replications=20"], oversized=True)
-    alone = advised(replace(asked, strata=200), 1)  # the 20 are some of the scenario's 200
+    asked = read_template(TWO_CORES).as_now().scenario(["replications=6"], oversized=True)
+    alone = advised(replace(asked, strata=200), 1)  # the 6 are some of the scenario's 200
     assert alone["advice"] == points[0]["advice"]
     assert all(point["best"] == "advised" for point in points)
 

@@ -9,27 +9,17 @@ import pytest
 
 from advisor.figures import draw, drawable, plot, read_length
 from advisor.verification.check import Verified
-from simulator import ScenarioError, calibration, documents, shipped
+from simulator import ScenarioError, calibration, shipped
 from tests.support.command_line import ROOT, apportion_here
 from tests.support.jobs_documents import advised, compared, difference
-from tests.support.report_sample import cluster_document, verified_document
+from tests.support.made import whole
+from tests.support.report_sample import cluster_document, sample_document, verified_document
 
 MODELS = ROOT / "tests" / "good_inputs" / "scenarios" / "files"
-QUICKSTART = {
-    "command": "quickstart",
-    "recommended": "equal",
-    "verification": verified_document()["configurations"],
-    "baselines": [{"name": "equal", "predicted_makespan_s": {"mean": 1.0, "low": 0.9, "high": 1.2}}],
-    "kernels": [
-        {"name": "dgemm", "pe": "core0", "points": [{"size_elements": s, "speed": {"mid": 2e9}} for s in (1e3, 1e5)]}
-    ],
-    "timeline": [{"process": 0, "pe": "core0", "operation": "compute", "start_s": 0.0, "end_s": 1.0}],
-    "load": {"rule": "fair", "trace": {"times_s": [0.0, 1.0], "values": [0.0, 1.0], "end_s": 2.0}},
-}
 LOG = "; MaxProcs: 2\n" + "".join(
     f"{job} {60 * job} 0 {90 * job} 1 -1 -1 1 3600 -1 1 1 1 1 1 1 -1 -1\n" for job in range(1, 9)
 )
-DOCUMENTS = {"cluster": cluster_document(), "verification": verified_document(), "result": QUICKSTART}
+DOCUMENTS = {"cluster": cluster_document(), "verification": verified_document(), "result": sample_document()}
 DOCUMENTS |= {"advice": advised(), "comparison": compared()}
 
 
@@ -131,7 +121,7 @@ def test_the_manifest_of_a_folder_is_the_folder(results):
 
 
 def test_one_function_draws_results_and_models():
-    verified = documents.from_dict(Verified, verified_document())
+    verified = whole(Verified, verified_document())
     assert plot(verified).get_xlabel() == "makespan in s (axis does not begin at 0)"
     assert plot(calibration.load_speed(MODELS / "speed.json")[0]).get_xlabel() == "problem size in elements"
     with pytest.raises(ScenarioError, match="nothing draws str"):

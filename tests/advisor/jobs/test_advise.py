@@ -6,6 +6,8 @@ import pytest
 from advisor.jobs.advise import BOUND, advise, candidates
 from advisor.jobs.compare import Alternative
 from advisor.jobs.setting import Setting
+from advisor.report.job_answers import JobsAdvised
+from advisor.results import Provenance
 from simulator import Estimates, Policy, ScenarioError
 from tests.studies import job_coverage as study
 
@@ -33,18 +35,17 @@ def test_candidates_change_one_thing_each():
 def test_many_more_pes_pay_most_and_their_price_counts():
     changes = candidates(BASE, add=[1, 32], prices={"add": 1000.0, "policy": 1.0})
     found = advise(made, BASE, changes, replications=15, seed=2)
-    document = found.document()
-    assert document["pays_most"] == "32 PEs more"
-    assert document["pays_most_per_price"].startswith("policy ")
-    rows = {row["name"]: row for row in document["candidates"]}
+    answer = JobsAdvised.of(found, Provenance.of(2))
+    assert answer.pays_most == "32 PEs more"
+    assert answer.pays_most_per_price.startswith("policy ")
+    rows = {row.name: row for row in answer.candidates}
     most = rows["32 PEs more"]
-    assert most["gain"]["low"] > 0
-    assert most["gain"]["mean"] == pytest.approx(document["base"]["value"] - most["value"])
-    assert most["gain_per_price"] == pytest.approx(most["gain"]["mean"] / 32_000)
-    assert most["chance_best"] > 0.95
-    chances = [row["chance_best"] for row in rows.values() if row["chance_best"] is not None]
-    assert sum(chances) == pytest.approx(1.0)
-    assert rows["exact estimates (a bound)"]["chance_best"] is None
+    assert most.gain.low > 0
+    assert most.gain.mean == pytest.approx(answer.base.value - most.value)
+    assert most.gain_per_price == pytest.approx(most.gain.mean / 32_000)
+    assert most.chance_best > 0.95
+    assert sum(row.chance_best for row in rows.values() if row.chance_best is not None) == pytest.approx(1.0)
+    assert rows["exact estimates (a bound)"].chance_best is None
     assert "pays most: it lowers the mean wait by" in found.sentence
 
 
@@ -65,4 +66,4 @@ def test_no_advice_on_few_or_overloaded_streams():
     crowded = study.Case("streams", 3, 150, 1.5, 0, "streams", 20)
     over = advise(lambda number: study.generated(crowded, number, seed=1), BASE, changes, replications=12)
     assert over.sentence.startswith("no advice: the base is overloaded")
-    assert over.document()["pays_most"] is None
+    assert over.best is None

@@ -6,6 +6,7 @@ from scipy import stats
 
 from advisor.jobs.compare import METRICS, alternatives, compare, read_policy
 from advisor.jobs.paired import FEWEST_STREAMS, differences, holm
+from advisor.report.job_answers import Comparison
 from simulator import Estimates, Policy, ScenarioError
 from tests.studies import job_coverage as study
 
@@ -70,28 +71,28 @@ def test_policies_run_on_the_same_streams_and_equal_ones_are_alike():
     metric = found.metrics[0]
     assert [found.verdict(place, metric) for place in range(4)][-1] == "alike"
     assert compare(made, same, replications=12, workers=1).values.tolist() == found.values.tolist()
-    row = next(row for row in found.document()["differences"] if row["other"] == "fcfs easy, 33 PEs")
-    assert row["mean"] == pytest.approx(np.mean(found.values[:, 1, 0] - found.values[:, 0, 0]))
-    assert row["low_together"] < row["low"] < row["mean"] < row["high"] < row["high_together"]
+    row = next(row.apart for row in Comparison.of(found).differences if row.other == "fcfs easy, 33 PEs")
+    assert row.mean == pytest.approx(np.mean(found.values[:, 1, 0] - found.values[:, 0, 0]))
+    assert row.low_together < row.low < row.mean < row.high < row.high_together
 
 
 def test_too_few_streams_and_overloaded_ones_tell_no_interval():
     choices = alternatives([Policy(), Policy(backfill="none")], [Estimates()], [32])
     few = compare(made, choices, replications=FEWEST_STREAMS - 1)
     assert "too few" in few.refused
-    assert {row["verdict"] for row in few.document()["differences"]} == {"refused"}
+    assert {row.verdict for row in Comparison.of(few).differences} == {"refused"}
     crowded = study.Case("streams", 3, 150, 1.4, 0, "streams", 20)
     over = compare(lambda number: study.generated(crowded, number, seed=1), choices, replications=12)
     assert all(over.overloaded)
-    assert {row["low"] for row in over.document()["differences"]} == {None}
-    assert over.document()["alternatives"][0]["metrics"]["wait"] > 0
+    assert {row.apart.low for row in Comparison.of(over).differences} == {None}
+    assert Comparison.of(over).alternatives[0].metrics["wait"] > 0
 
 
 def test_no_draws_tell_means():
     log = made(0)
     choices = alternatives([Policy()], [Estimates()], [32])
     found = compare(log, choices, draws="none", metrics=list(METRICS))
-    assert "draws" in found.document()["refused"]
+    assert "draws" in found.refused
     assert found.centres().shape == (1, len(METRICS))
 
 
@@ -99,10 +100,10 @@ def test_the_end_of_one_log_tells_no_interval():
     case = study.Case("weeks", 44, 40, 0.6, 0, "weeks", 40)
     log, choices = study.generated(case, 0, seed=2), alternatives([Policy(), Policy(order="sjf")], [Estimates()], [32])
     found = compare(log, choices, replications=40, metrics=["wait", "makespan"])
-    rows = {row["metric"]: row for row in found.document()["differences"]}
-    assert rows["wait"]["low"] < rows["wait"]["mean"] < rows["wait"]["high"]
-    assert rows["makespan"]["low"] is None
-    assert "last jobs" in found.document()["untold"]["makespan"]
+    rows = {row.metric: row.apart for row in Comparison.of(found).differences}
+    assert rows["wait"].low < rows["wait"].mean < rows["wait"].high
+    assert rows["makespan"].low is None
+    assert "last jobs" in Comparison.of(found).untold["makespan"]
     assert compare(log, choices, replications=20).refused.startswith("20 draws are too few")
 
 

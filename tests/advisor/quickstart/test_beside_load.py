@@ -10,7 +10,7 @@ import pytest
 from advisor.cluster import ClusterWish, advise_cluster, cluster_scenario, this_host
 from advisor.cluster.real_runs import RealPieces
 from advisor.quickstart import MEASURE, PIECES, application_order, left_beside, wish_of, with_competitor
-from advisor.quickstart.document import kernels_document
+from advisor.quickstart.document import _kernels
 from simulator import LoadTrace, SpeedBand, files, read_trace
 from simulator.calibration import first_speed, measure_cluster, reach_hosts
 from simulator.calibration.hosts import campaign
@@ -97,7 +97,7 @@ def test_cores_that_are_alike_share_a_speed_and_each_kind_has_its_own(tmp_path):
     assert [float(pe.speeds["dgemm"].speed(1e5)) for pe in scenario.platform.pes] == pytest.approx([4e9, 4e9, 2e9, 2e9])
     host = dataclasses.replace(host, speed=host.speed | {"points": []})
     names = [pe.name for pe in scenario.platform.pes]
-    assert [entry["pe"] for entry in kernels_document(host, scenario)] == [names[0], names[2]]
+    assert [entry.pe for entry in _kernels(host, scenario)] == [names[0], names[2]]
 
 
 def test_each_kind_of_core_is_measured_once_and_the_competitor_is_on_beside_messages_alone(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from advisor.advise.explanation import Explanation
 from advisor.advise.measured_again import MeasuredAgain
 from advisor.report.explanation import (
     again_lines,
@@ -13,8 +14,7 @@ from advisor.report.explanation import (
     share_rows,
     whole_percents,
 )
-from simulator import documents
-from tests.support.rendered import explained
+from tests.support.made import made
 
 
 def source(name, share, **causes):
@@ -46,7 +46,7 @@ def document(**fields):
         },
         "measure_next": MEASURE_NEXT,
     }
-    return explained(told | fields)
+    return made(Explanation, told | fields)
 
 
 def test_the_sentence():
@@ -79,7 +79,7 @@ def test_nothing_doubted():
     few = document(doubt=None, measure_next=asked | {"doubted": True})
     assert next_lines(few)[0].endswith("one truth tells nothing of doubt; ask for more replications")
     assert "Nothing is doubted" in str(doubt_section(told))
-    assert doubt_sentence(explained({})) == ""
+    assert doubt_sentence(made(Explanation, {})) == ""
 
 
 def test_columns_add_up_to_100():
@@ -124,7 +124,7 @@ def test_what_was_measured_again():
     takes = {"mean": 2.0, "low": 1.9, "high": 2.1}
     when = {"recommended": "joint", "partition": [3, 5], "predicted_makespan_s": takes, "expected_loss": 0.008}
     said = {"measured": [one], "before": when, "after": when | {"expected_loss": 0.003}}
-    again = documents.from_dict(MeasuredAgain, said)
+    again = made(MeasuredAgain, said)
     lines = again_lines(again)
     assert lines[0] == "Measured again: a.json for 4 s; the new model is out/a-2.json"
     assert lines[1].startswith("  before joint: 3 + 5; 2")

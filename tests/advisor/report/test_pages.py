@@ -9,10 +9,12 @@ import pytest
 from advisor import advice_of, explain, recommend
 from advisor.cli import _run
 from advisor.report.html import render_page
-from advisor.report.pages import page_of, render_html
-from simulator import load_scenario
-from tests.support.illustrated import TUTORIAL, simulated, simulated_page
+from advisor.report.simulation import ShownSimulation, simulation_page
+from simulator import documents, load_scenario
+from tests.support.illustrated import TUTORIAL, simulated, simulated_page, without_platform
+from tests.support.made import made
 from tests.support.pages import HOSTILE, Page, hostile, words
+from tests.support.rendered import page_of, render_html
 from tests.support.report_sample import verified_document as verified
 
 LIMIT = 1_500_000
@@ -65,12 +67,12 @@ def test_simulate_has_an_answer_its_timelines_and_the_platform():
 
 @pytest.mark.slow
 def test_draws_show_in_the_answer_and_the_replication_is_named():
-    scenario, runs, document = simulated("three-pes.yaml", 5)
-    text = " ".join(words(Page(render_html(document)), "p"))
+    scenario, runs, shown = simulated("three-pes.yaml", 5)
+    text = " ".join(words(Page(render_page(simulated_page("three-pes.yaml", 5))), "p"))
     assert re.search(r"takes [\d.]+ m?s \([\d.]+ to [\d.]+\), predicted:", text)
     assert "90 % intervals of the true mean" in text
-    first = document["timelines"][0]
-    assert f"replication {first['replication']} of 5, the one nearest the median of {first['configuration']}" in text
+    first = shown.illustration.timelines[0]
+    assert f"replication {first.replication} of 5, the one nearest the median of {first.configuration}" in text
     assert len(runs.configurations) == len(scenario.configurations) == 3
 
 
@@ -105,8 +107,13 @@ def test_a_domain_that_binds_is_on_the_page():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["advised", "simulated", "verified"])
 def test_no_name_from_outside_becomes_markup(name, advised):
-    document = {"advised": advised, "simulated": simulated()[2], "verified": verified()}[name]
-    plain, page = Page(render_html(document)), Page(render_html(hostile(document) | {"command": document["command"]}))
+    if name == "simulated":
+        document = documents.to_dict(without_platform(simulated()[2]))
+        pages = [simulation_page(made(ShownSimulation, one)) for one in (document, hostile(document))]
+    else:
+        document = advised if name == "advised" else verified()
+        pages = [page_of(one | {"command": document["command"]}) for one in (document, hostile(document))]
+    plain, page = (Page(render_page(one)) for one in pages)
     assert page.faults == []
     kinds = ("script", "img", "iframe", "a", "section", "h2")
     assert {kind: len(page.all(kind)) for kind in kinds} == {kind: len(plain.all(kind)) for kind in kinds}
@@ -187,7 +194,7 @@ def test_commands_leave_the_page_in_their_folder(tmp_path, capsys):
 
 
 def test_long_lists_of_a_scenario_are_shown_by_their_ends():
-    text = simulated("three-pes.yaml", 5)[2]["scenario_text"]
+    text = simulated("three-pes.yaml", 5)[2].illustration.scenario_text
     (times,) = re.findall(r"times_s: (\[[^\]]*more \.\.\.[^\]]*\])", text)
     assert re.fullmatch(r"\[0\.0, [\d.]+, [\d.]+, [\d.]+, \.\.\. \d+ more \.\.\., [\d.]+\]", times)
     assert "sizes: [100000.0, 1000000.0, 4000000.0]" in text

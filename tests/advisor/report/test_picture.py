@@ -13,9 +13,10 @@ from advisor.report.quickstart import QuickstartResult, quickstart_page
 from advisor.report.scorecard import scorecard_section, summary_text
 from advisor.report.simulation import ProcessTimes
 from advisor.report.verdict import speeds_line, stated_cost, verdict
-from simulator import Share, blocks, documents, load_scenario, plots
+from simulator import Share, blocks, load_scenario, plots
 from simulator.base.figures import label
 from tests.support.answer_pages import comparisons
+from tests.support.made import made
 from tests.support.report_sample import sample_document
 
 COMMANDS = """\
@@ -94,7 +95,7 @@ def test_the_mean_of_all_runs_is_marked_beside_a_typical_one():
 
 
 def test_an_answer_that_real_runs_took_back_is_not_called_advised():
-    page = quickstart_page(documents.from_dict(QuickstartResult, sample_document() | {"measured_gain": 0.88}))
+    page = quickstart_page(made(QuickstartResult, sample_document() | {"measured_gain": 0.88}))
     assert page.answer.startswith("Keep the equal split")
     drawn = "".join(figure.drawing.svg() for column in page.picture for figure in column)
     assert "tried (functional)" in drawn
@@ -140,16 +141,14 @@ def test_waits_of_several_processes_are_said_of_one():
         "explanation": {"simulated_runs": 1, "replications": 2},
         "why": {"computing": 0.9, "waiting": 0.1, "idle": 0.0, "waits": waits},
     }
-    advice = documents.from_dict(Advice, document)
+    advice = made(Advice, document)
     (shown,) = (one for one in explanation_section(advice.compared, advice.explained).blocks if hasattr(one, "right"))
     table = next(one for one in shown.right if one.caption.startswith("Who waits"))
     assert table.rows == (("each of 4 processes on node for other", "2 s"),)
 
 
 def test_a_bound_is_no_headline_and_rounding_is_no_idle_time():
-    advice = documents.from_dict(
-        Advice, {"recommended": "a", "regret": 1.009, "baselines": [{"name": "a", "partition": [1, 2]}]}
-    )
+    advice = made(Advice, {"recommended": "a", "regret": 1.009, "baselines": [{"name": "a", "partition": [1, 2]}]})
     page = advice_page(advice)
     assert not [name for name, _ in page.key_figures.items if "below" in name]
     assert ProcessTimes(0, "a", 0.4, 0.01, 9.2e-13).times[-1] == "0 s"

@@ -23,7 +23,7 @@ def bars_of(entry):
 @pytest.fixture(scope="module")
 def shown():
     scenario, runs, document = simulated()
-    return scenario, runs, document["timelines"]
+    return scenario, runs, documents.to_dict(document.illustration.timelines)
 
 
 def test_the_fastest_stands_in_front_and_all_follow_once(shown):
@@ -59,9 +59,9 @@ def test_the_path_covers_the_makespan_and_its_parts_add_up(shown):
 
 def test_what_is_lost_to_a_load_is_told():
     _, _, document = simulated("three-pes.yaml", 5)
-    parts = {part["where"]: part for entry in document["timelines"] for part in entry["waits_for"]}
-    assert parts["busy"]["held_up_s"] > 0.3 * parts["busy"]["seconds"]
-    others = [part["held_up_s"] for where, part in parts.items() if where != "busy"]
+    parts = {part.where: part for entry in document.illustration.timelines for part in entry.waits_for}
+    assert parts["busy"].held_up_s > 0.3 * parts["busy"].seconds
+    others = [part.held_up_s for where, part in parts.items() if where != "busy"]
     assert others == [0] * len(others) != []
 
 
@@ -83,12 +83,12 @@ def test_loads_are_those_that_the_replication_meets(shown):
 
 def test_the_replication_is_the_one_nearest_the_median():
     _, runs, document = simulated("three-pes.yaml", 5)
-    first = document["timelines"][0]
+    first = documents.to_dict(document.illustration.timelines)[0]
     times = runs.of(first["configuration"])
     assert times[first["replication"]] == np.median(times)
     assert first["makespan_s"] == times[first["replication"]]
     assert first["replication"] == median_replication(runs, first["configuration"])
-    for entry in document["timelines"]:
+    for entry in documents.to_dict(document.illustration.timelines):
         assert entry["makespan_s"] == runs.of(entry["configuration"])[first["replication"]]
 
 

@@ -5,14 +5,13 @@ import numpy as np
 import pytest
 
 from advisor import wording
-from advisor.report.pages import page_of, render_html
 from advisor.results import Described
 from advisor.whatif import whatif_document
-from simulator import documents
 from simulator.base.units import show_duration
+from tests.support.made import made
 from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of
 from tests.support.pages import HOSTILE, Page, hostile_whatif, words
-from tests.support.rendered import grid_data, render_whatif
+from tests.support.rendered import grid_data, page_of, render_html, render_whatif
 
 NAMES = ("equal", "by-speed", "advised")
 
@@ -72,7 +71,7 @@ def test_without_a_script_every_point_is_in_a_table(document, text):
     cells = words(page, "td")
     for entry in document["points"]:
         for one in entry["configurations"]:
-            told = wording.with_interval(documents.from_dict(Described, one["makespan_s"]))
+            told = wording.with_interval(made(Described, one["makespan_s"]))
             assert told in cells
             assert re.fullmatch(r"[\d.]+ s \([\d.]+ to [\d.]+\)", told)
     assert cells.count("failed") == 2  # in the matrix and among the points
@@ -116,30 +115,14 @@ def test_it_stays_small(tmp_path, down, across):
     assert len(json.dumps(document)) > 1_500_000
 
 
-def test_what_the_sliders_leave_out_is_said_and_what_matters_stays(document):
+def test_points_too_many_for_sliders_stand_in_tables(document):
     whole, nothing = grid_data(document)
     assert nothing == []
     room = len(json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode())
     assert grid_data(document, most_bytes=room) == (whole, [])
     data, said = grid_data(document, most_bytes=room - 1)
-    assert len(data["best"]) < len(whole["best"])
-    assert any(
-        re.match(rf"The sliders leave out 1 of 3 values of {LINK}, evenly, .* points.csv has all", line)
-        for line in said
-    )
-    assert data["fields"][0]["stops"] == ["1 Gbit/s (x1)", "3 Gbit/s (x3)"]
-    place = data["fastest"]
-    assert data["rows"][0][place] == whole["rows"][0][whole["fastest"]]
-    assert data["fields"][0]["asIs"] == 0
-
-
-def test_what_the_scenario_has_is_found_among_the_values_that_are_left(tmp_path):
-    plan = plan_of(tmp_path, f"{LATENCY}=/8,/6,/4,/2,x1,x2,x4")
-    document = whatif_document(cheap(plan))
-    data, _ = grid_data(document, most_bytes=1)
-    (field,) = data["fields"]
-    assert len(field["stops"]) < len(document["grid"]["fields"][0]["stops"])
-    assert field["stops"][field["asIs"]] == "50 us (x1)"
+    assert data is None
+    assert said == ["These are too many points for sliders; points.csv has all."]
 
 
 def test_strings_from_outside_are_escaped_wherever_they_stand(document):

@@ -6,8 +6,7 @@ import json
 import pytest
 
 from advisor.cli import _run
-from advisor.reproduce import allocation, characterisation, gbbp
-from advisor.reproduce.comparison import (
+from advisor.report.papers import (
     DEFINITION,
     IMPOSSIBLE,
     INPUT,
@@ -17,9 +16,9 @@ from advisor.reproduce.comparison import (
     REPRODUCED,
     VERDICTS,
     Cell,
-    half_of_last_digit,
-    judged,
 )
+from advisor.reproduce import allocation, characterisation, gbbp
+from advisor.reproduce.comparison import half_of_last_digit, judged
 from advisor.reproduce.everything import lines, reproduce_all
 from simulator import ApportionError, ScenarioError
 
@@ -58,8 +57,8 @@ def test_one_cell_too_far_off_or_not_to_be_had_decides():
 
 
 def test_every_table_of_a_paper_has_a_verdict_and_a_reason(document):
-    tables = {table["number"]: table for table in document[0]["papers"][0]["tables"]}
-    verdicts = {number: table["verdict"] for number, table in tables.items()}
+    tables = {table.number: table for table in document[0].papers[0].tables}
+    verdicts = {number: table.verdict for number, table in tables.items()}
     assert [verdicts[f"table {number}"] for number in (2, 3, 4, 6, 7, 9)] == [
         *([REPRODUCED] * 3),
         INPUT,
@@ -67,19 +66,19 @@ def test_every_table_of_a_paper_has_a_verdict_and_a_reason(document):
     ]
     assert verdicts["table 9, choices"] == REPEATED
     assert verdicts["figures 6 to 15"] == IMPOSSIBLE
-    assert all(table["because"] for table in tables.values())
-    wrong = next(cell for cell in tables["table 3"]["cells"] if cell["what"] == "text" and cell["where"] == "NL")
-    assert wrong["ours"] == pytest.approx(12335.4)
-    assert not wrong["within_rounding"]
-    assert document[0]["counts"][REPRODUCED] == 5
-    assert set(document[0]["counts"]) == set(VERDICTS)
+    assert all(table.because for table in tables.values())
+    wrong = next(cell for cell in tables["table 3"].cells if cell.what == "text" and cell.where == "NL")
+    assert wrong.ours == pytest.approx(12335.4)
+    assert wrong.off
+    assert document[0].counts[REPRODUCED] == 5
+    assert set(document[0].counts) == set(VERDICTS)
 
 
 def test_a_paper_that_fails_is_named_and_the_others_are_there(document):
     found, _ = document
-    assert [entry["state"] for entry in found["papers"]] == ["done", "failed"]
-    assert found["papers"][1]["error"] == "no room for it"
-    assert "gbbp failed: no room for it" in found["warnings"]
+    assert [entry["state"] for entry in found.to_dict()["papers"]] == ["done", "failed"]
+    assert found.papers[1].error == "no room for it"
+    assert "gbbp failed: no room for it" in found.warnings
     assert "  failed: no room for it" in lines(found)
 
 
@@ -93,16 +92,16 @@ def test_what_the_folder_holds(document):
         "report.html",
         "report.json",
     }
-    assert json.loads((folder / "allocation" / "result.json").read_text()) == found["papers"][0]["result"]
-    assert (folder / "allocation" / "result.txt").read_text() == allocation.text(found["papers"][0]["result"]) + "\n"
+    assert json.loads((folder / "allocation" / "result.json").read_text()) == found.papers[0].result
+    assert (folder / "allocation" / "result.txt").read_text() == allocation.text(found.papers[0].result) + "\n"
     report = json.loads((folder / "report.json").read_text())
-    assert report["counts"] == found["counts"]
+    assert report["counts"] == found.counts
     with (folder / "cells.csv").open(newline="") as stream:
         cells = list(csv.DictReader(stream))
-    assert len(cells) == found["cells"]["printed"]
-    assert sum(cell["within_rounding"] == "True" for cell in cells) == found["cells"]["within_rounding"]
+    assert len(cells) == len(found.cells)
+    assert sum(cell["within_rounding"] == "True" for cell in cells) == found.within_rounding
     with (folder / "inventory.csv").open(newline="") as stream:
-        assert len(list(csv.DictReader(stream))) == sum(found["counts"].values())
+        assert len(list(csv.DictReader(stream))) == sum(found.counts.values())
     page = (folder / "report.html").read_text()
     assert "12335.4" in page
     assert "The last constant of the P-T equation" in page

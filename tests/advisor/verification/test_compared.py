@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from advisor.report.pages import render_html
 from advisor.verification.allocations import AllocationPredictions
 from advisor.verification.check import VerifyPlan, _verified, comparisons, median_ratio
 from advisor.verification.interleaved import Verification
@@ -18,6 +17,7 @@ from simulator.models.doubt import Doubt, Noise
 from tests.conftest import Command
 from tests.support import platforms
 from tests.support.platforms import scenario
+from tests.support.rendered import render_html
 
 CPU = this_machine().cores[0].cpu
 TUTORIAL = Path(__file__).parents[3] / "scenarios" / "tutorial"

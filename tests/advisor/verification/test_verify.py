@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from advisor.report.pages import render_html
 from advisor.verification.applications import CommandRuns, parse_command
 from advisor.verification.check import NO_RANGE, VerifyPlan, _verified, load_starts, verify
 from advisor.verification.interleaved import Verification, run_interleaved
@@ -24,6 +23,7 @@ from simulator.calibration.bench.usage import Usage
 from simulator.platform.networks import Link, Network, Star
 from tests.support import platforms
 from tests.support.platforms import scenario, trace
+from tests.support.rendered import render_html
 
 ROOT = Path(__file__).parents[3]
 CPU = this_machine().cores[0].cpu

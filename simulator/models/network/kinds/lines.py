@@ -117,7 +117,7 @@ class PiecewiseModel(MessageModel):
         )
 
 
-_NUMBERS = [one.name for one in fields(PiecewiseModel) if one.name not in {"doubt", "source"}]
+_NUMBERS = [field.name for field in fields(PiecewiseModel) if field.name not in {"doubt", "source"}]
 
 
 def fit_hockney(points: NetworkPoints) -> Fitted:

@@ -12,6 +12,8 @@ from simulator.calibration.history.coverage import (
     LEARNT,
     MOST,
     Comparison,
+    OfKind,
+    OfModel,
     bias_of,
     coverage,
     factor,
@@ -47,13 +49,22 @@ def test_the_factor_finds_the_true_miscalibration(ratio: float) -> None:
     assert min(found) >= 1
 
 
+def held(one: OfModel | OfKind) -> int | None:
+    return None if one.seen.held is None else one.seen.held.held
+
+
+def share_of(cases: Sequence[Comparison]) -> float | None:
+    (group,) = coverage(cases).groups
+    return None if group.seen.held is None else group.seen.held.share
+
+
 def test_a_widened_model_is_not_widened_twice() -> None:
     """Intervals that were widened by 2 and hold again tell the same as those that were not and held too seldom."""
     errors = made(100, 2.0)
     again = made(100, 2.0, learnt=2.0)
     assert factor(again) == pytest.approx(factor(errors))
-    assert coverage(again)["groups"][0]["held"]["share"] == pytest.approx(0.9, abs=0.07)
-    assert coverage(errors)["groups"][0]["held"]["share"] < 0.75
+    assert share_of(again) == pytest.approx(0.9, abs=0.07)
+    assert share_of(errors) < 0.75
 
 
 def test_it_falls_again_when_intervals_hold() -> None:
@@ -95,9 +106,10 @@ def test_a_bias_is_reported_and_never_absorbed() -> None:
     assert (found.cases, found.of, found.sittings) == (60, 60, 60)
     assert found.p < 1e-9
     assert factor(shifted) == pytest.approx(factor(made(60, 1.0)), rel=0.15)
-    (group,) = coverage(shifted)["groups"]
-    assert group["held"]["held"] == 0  # it still missed, and says so
-    assert group["bias"]["text"].startswith("20.")
+    (group,) = coverage(shifted).groups
+    assert held(group) == 0  # it still missed, and says so
+    assert group.bias is not None
+    assert group.bias.text.startswith("20.")
 
 
 @pytest.mark.parametrize(
@@ -129,8 +141,8 @@ def test_biases_name_the_cause_that_their_cases_show() -> None:
 def test_what_other_programs_took_teaches_nothing() -> None:
     busy = [case(sign * 9 * HALF, sitting=n, left=0.5) for n, sign in enumerate([1, -1] * 10)]
     assert factor(busy) == 1.0
-    (group,) = coverage(busy)["groups"]
-    assert (group["busy"], group["held"]["held"]) == (20, 0)
+    (group,) = coverage(busy).groups
+    assert (group.seen.busy, held(group)) == (20, 0)
 
 
 def test_shares_have_their_exact_interval() -> None:
@@ -148,22 +160,24 @@ def test_groups_are_kinds_and_versions_of_models() -> None:
         case(0.0, kind="command", subject="sort", runs=5, runs_inside=4, run_low_s=0.9, run_high_s=1.1),
     ]
     found = coverage(cases)
-    assert [(group["kind"], group["version"]) for group in found["groups"]] == [
+    assert [(group.kind, group.version) for group in found.groups] == [
         ("kernel", "sha256:1"),
         ("kernel", "sha256:2"),
         ("command", "sha256:1"),
     ]
-    assert [group["held"]["share"] for group in found["groups"]] == [1.0, 0.0, 1.0]
-    assert [kind["held"]["of"] for kind in found["kinds"]] == [2, 1]
-    assert found["groups"][2]["runs"]["share"] == 0.8
-    assert found["groups"][0]["median_half_width_percent"] == pytest.approx(100 * math.expm1(HALF))
-    assert found["groups"][1]["median_error_percent"] == pytest.approx(100 * math.expm1(0.2))
+    seen = [group.seen for group in found.groups]
+    assert [one.held and one.held.share for one in seen] == [1.0, 0.0, 1.0]
+    assert [kind.seen.held and kind.seen.held.of for kind in found.kinds] == [2, 1]
+    assert seen[2].runs is not None
+    assert seen[2].runs.share == 0.8
+    assert seen[0].median_half_width_percent == pytest.approx(100 * math.expm1(HALF))
+    assert seen[1].median_error_percent == pytest.approx(100 * math.expm1(0.2))
 
 
 def test_another_level_stretches_intervals_as_normal_ones() -> None:
     cases = [case(1.1 * HALF, sitting=n) for n in range(3)]
-    assert coverage(cases, level=0.9)["kinds"][0]["held"]["held"] == 0
-    assert coverage(cases, level=0.95)["kinds"][0]["held"]["held"] == 3  # 1.96 / 1.645 = 1.19
+    assert held(coverage(cases, level=0.9).kinds[0]) == 0
+    assert held(coverage(cases, level=0.95).kinds[0]) == 3  # 1.96 / 1.645 = 1.19
 
 
 def test_what_was_learnt_is_asked_by_kernel_over_all_versions_or_by_file() -> None:

@@ -203,3 +203,27 @@ def test_what_another_user_put_among_temporary_files_is_neither_read_nor_written
     for _ in range(2):
         assert answer(package, None, NOBODY, env=environment) == f"{TICK} ['probe']"
     assert sorted(path.name for path in temporary.rglob("*")) == ["apportion", "apportion-cache-0"]
+
+
+CHOICE = """
+import sys
+from dataclasses import replace
+from simulator import load_scenario
+from simulator.engines.compiled.place import cache_folder
+from simulator.engines.run import worth_compiling
+
+scenario = replace(load_scenario(sys.argv[1]), replications=4_000)
+print(worth_compiling(scenario))
+(cache_folder() / "any.nbc").touch()
+print(worth_compiling(scenario))
+(cache_folder() / "any.nbc").unlink()
+print(worth_compiling(scenario), worth_compiling(scenario))
+"""
+
+
+def test_where_no_kernel_is_kept_more_must_be_asked_for_before_any_is_compiled(tmp_path):
+    """Of 192,000 operations each time."""
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
+    call = [sys.executable, "-c", CHOICE, str(ROOT / "scenarios/tutorial/two-cores.yaml")]
+    done = subprocess.run(call, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["False", "True", "True", "True"], done.stderr
