@@ -87,7 +87,8 @@ class ClusterWish:
     seed: int = 0
     level: float = intervals.LEVEL
     pieces: float = PIECES
-    """Share of the budget for short real pieces of the application."""
+    advice: float = ADVICE
+    """Shares of the budget: short real pieces of the application; the search for the advice."""
 
     @property
     def application(self) -> Application:
@@ -109,9 +110,9 @@ class ClusterWish:
         if self.command:
             words = shlex.join(self.command).replace("{units}", "{n}")
             largest = float(asked.parameters["samples"])
-            return ClusterPlan(None, None, words, largest, self.budget_s, self.seed, spared=ADVICE)
+            return ClusterPlan(None, None, words, largest, self.budget_s, self.seed, spared=self.advice)
         columns = int(asked.parameters["n"])
-        return ClusterPlan(self.kernel, columns, None, None, self.budget_s, self.seed, spared=self.pieces + ADVICE)
+        return ClusterPlan(self.kernel, columns, None, None, self.budget_s, self.seed, spared=self.pieces + self.advice)
 
 
 @dataclass(frozen=True)
@@ -124,11 +125,6 @@ class Answer:
     kinds: tuple[tuple[str, ...], ...]
     network: str
     warnings: tuple[str, ...]
-
-
-def unchecked(scenario: Scenario, *_: object) -> tuple[Scenario, Sequence[str]]:
-    """Correct nothing."""
-    return scenario, ()
 
 
 @contextmanager
@@ -162,18 +158,13 @@ def _silent(_host: str, _stage: str, _share: float) -> None:
     """Show nothing."""
 
 
-def as_it_is(scenario: Scenario) -> Scenario:
-    """Change nothing."""
-    return scenario
-
-
 def advise_cluster(
     wish: ClusterWish,
     measured: MeasuredCluster,
     folder: Path,
     *,
-    check: Checked = unchecked,
-    loaded: Callable[[Scenario], Scenario] = as_it_is,
+    check: Checked = lambda scenario, *_: (scenario, ()),
+    loaded: Callable[[Scenario], Scenario] = lambda scenario: scenario,
     ends_s: float | None = None,
 ) -> Answer:
     """Make the scenario of measured hosts, and find who should get how much.

@@ -80,8 +80,16 @@ def answer_cluster(asked: Asked, *, on_progress: Callable[[str, str, float], Non
         exports = _written(answer, asked.folder)
         verified, fault = None, ""
         if asked.verify_s is not None:
+            on_progress("", "real runs", 0.0)
             try:
-                verified = _verified(answer, asked, hosts, on_progress)
+                verified = verify_cluster(
+                    answer,
+                    asked.wish,
+                    hosts,
+                    budget_s=asked.verify_s,
+                    kept=asked.folder / "runs.jsonl",
+                    on_progress=lambda _found, share: on_progress("", "real runs", share),
+                )
             except ApportionError as error:  # what was measured and advised stands
                 fault = f"not verified: {error.lines[0]}"
     return result_of(answer, asked, exports, verified, fault)
@@ -101,20 +109,6 @@ def _written(answer: Answer, folder: Path) -> list[str]:
     files.write_text(folder / "scenario.yaml", scenario_text(answer))
     files.write_json(folder / "advice.json", advice_of(answer.scenario, made, exports=exports).to_dict())
     return exports
-
-
-def _verified(
-    answer: Answer, asked: Asked, hosts: Sequence[Host], on_progress: Callable[[str, str, float], None]
-) -> Verified:
-    on_progress("", "real runs", 0.0)
-    return verify_cluster(
-        answer,
-        asked.wish,
-        hosts,
-        budget_s=asked.verify_s or 0.0,
-        kept=asked.folder / "runs.jsonl",
-        on_progress=lambda _found, share: on_progress("", "real runs", share),
-    )
 
 
 def result_of(

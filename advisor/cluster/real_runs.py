@@ -28,16 +28,6 @@ SHORTEST_S = 0.3
 """Of a piece, where the application has iterations to leave out."""
 
 
-@dataclass(frozen=True)
-class FarPlaces(Places):
-    """The processors of each PE of a cluster, each on its own host."""
-
-    @classmethod
-    def of(cls, scenario: Scenario) -> "FarPlaces":
-        """One processor for each PE, as it was measured."""
-        return cls(scenario, tuple((pe.cpu or 0,) for pe in scenario.platform.pes))
-
-
 @dataclass
 class ClusterRuns:
     """An application across hosts: ranks of each configuration on the hosts of its PEs; see `RealApplication`."""
@@ -62,7 +52,7 @@ class ClusterRuns:
 
     def _of(self, configuration: Configuration) -> ProgramRuns | CommandRuns:
         """Ranks on the hosts that a configuration has them on; those of configurations alike in this are shared."""
-        places = FarPlaces.of(self.scenario)
+        places = Places(self.scenario, tuple((pe.cpu or 0,) for pe in self.scenario.platform.pes))
         seats = places.seats(configuration)
         if self.command:
             seats = tuple(seat for seat in seats if seat.units)

@@ -234,7 +234,8 @@ def wish_of(machine: Machine, *, budget_s: float, seed: int, speed: float, trace
     """
     order = application_order(machine, budget_s=budget_s, speed=speed, trace=trace)
     share = MEASURE + PIECES
-    return ClusterWish(KERNEL, parameters={"n": order}, budget_s=share * budget_s, seed=seed, pieces=PIECES / share)
+    wish = ClusterWish(KERNEL, parameters={"n": order}, budget_s=share * budget_s, seed=seed, pieces=PIECES / share)
+    return replace(wish, advice=0.0)  # the search has seconds beside this budget
 
 
 def application_order(machine: Machine, *, budget_s: float, speed: float, trace: LoadTrace) -> int:

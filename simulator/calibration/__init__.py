@@ -39,9 +39,8 @@ if TYPE_CHECKING:
         fit_held_out as fit_held_out,
         fit_sweep as fit_sweep,
     )
-    from simulator.calibration.apex.plan import SweepPlan as SweepPlan, make_sweep as make_sweep
+    from simulator.calibration.apex.plan import make_sweep as make_sweep
     from simulator.calibration.apex.sweep import (
-        Sweep as Sweep,
         measure_sweep as measure_sweep,
         measure_vectors as measure_vectors,
         write_sweep_table as write_sweep_table,
@@ -54,11 +53,9 @@ if TYPE_CHECKING:
         run_campaign as run_campaign,
     )
     from simulator.calibration.bench.competitor import Competitor as Competitor
-    from simulator.calibration.bench.journal import kept as kept, points_kept as points_kept
+    from simulator.calibration.bench.journal import kept as kept
     from simulator.calibration.bench.measurement import (
-        LEAST_SAMPLE_S as LEAST_SAMPLE_S,
         Measurement as Measurement,
-        clean_samples as clean_samples,
     )
     from simulator.calibration.bench.usage import Usage as Usage
     from simulator.calibration.history.coverage import (
@@ -71,7 +68,6 @@ if TYPE_CHECKING:
         kept_comparisons as kept_comparisons,
         learnt_in as learnt_in,
         median_errors as median_errors,
-        share_held as share_held,
         summary_of as summary_of,
         widened as widened,
         widening as widening,
@@ -89,8 +85,6 @@ if TYPE_CHECKING:
         state_file as state_file,
     )
     from simulator.calibration.history.record import (
-        ApplicationPlan as ApplicationPlan,
-        RunPlan as RunPlan,
         make_application_plan as make_application_plan,
         make_plan as make_plan,
         parse_grid as parse_grid,
@@ -117,10 +111,8 @@ if TYPE_CHECKING:
         About as About,
         Host as Host,
         HostError as HostError,
-        printable as printable,
     )
     from simulator.calibration.hosts.links import (
-        ClusterNetwork as ClusterNetwork,
         fit_cluster_network as fit_cluster_network,
     )
     from simulator.calibration.hosts.transport import (
@@ -132,9 +124,8 @@ if TYPE_CHECKING:
         over_ssh as over_ssh,
     )
     from simulator.calibration.kernels import KERNELS as KERNELS, Kernel as Kernel
-    from simulator.calibration.kernels.sized import SizedKernel as SizedKernel
     from simulator.calibration.kernels.table import SIZED_KERNELS as SIZED_KERNELS, sized_kernel as sized_kernel
-    from simulator.calibration.load_recording import Recording as Recording, record_load as record_load
+    from simulator.calibration.load_recording import record_load as record_load
     from simulator.calibration.neighbours.campaign import (
         NeighboursWishes as NeighboursWishes,
         fit_neighbour_visits as fit_neighbour_visits,
@@ -163,11 +154,9 @@ if TYPE_CHECKING:
         fit_speed as fit_speed,
         keep_speeds as keep_speeds,
     )
-    from simulator.calibration.speed.subjects import KernelSubject as KernelSubject
     from simulator.models.file import model_kind as model_kind
     from simulator.models.memory.file import (
         MemoryFit as MemoryFit,
-        fit_memory as fit_memory,
         fit_memory_table as fit_memory_table,
         load_memory_model as load_memory_model,
         predict_memory as predict_memory,
@@ -187,24 +176,20 @@ if TYPE_CHECKING:
         load_network_model as load_network_model,
         message_cost as message_cost,
         predict_messages as predict_messages,
-        read_network_table as read_network_table,
         save_network_model as save_network_model,
     )
     from simulator.models.predicted_speed_check import (
-        SpeedPrediction as SpeedPrediction,
         predict_speed as predict_speed,
         swept_by_kernel as swept_by_kernel,
     )
     from simulator.models.process_count.file import (
         AllocationFit as AllocationFit,
-        MeasuredAllocations as MeasuredAllocations,
         fit_allocation_table as fit_allocation_table,
         load_allocation_fit as load_allocation_fit,
         save_allocation_fit as save_allocation_fit,
     )
     from simulator.models.process_count.runs import read_allocation_runs as read_allocation_runs
     from simulator.models.regression.runtime_model import (
-        RuntimeFit as RuntimeFit,
         load_runtime_model as load_runtime_model,
         predict_table as predict_table,
         save_runtime_fit as save_runtime_fit,
