@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from advisor.quickstart import quickstart
-from simulator import load_scenario, run
+from simulator import documents, load_scenario, run
 from tests.support.command_line import APPORTION, apportion, apportion_here
 
 
@@ -22,7 +22,7 @@ def result(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("APPORTION_STATE", str(folder.parent / "state"))
         found = quickstart(folder, budget_s=4.0, seed=5, on_progress=lambda _stage, _share: None)
-    return folder, json.loads(json.dumps(found))
+    return folder, json.loads(json.dumps(documents.to_dict(found)))
 
 
 def test_the_document_has_what_was_promised(result):
@@ -34,7 +34,7 @@ def test_the_document_has_what_was_promised(result):
     verified = {entry["name"]: entry for entry in document["verification"]}
     assert {"equal", document["recommended"]} <= set(verified)
     for entry in document["baselines"]:
-        assert sum(entry["partition"]) == document["application"]["n"]
+        assert sum(entry["partition"]) == document["application"]["parameters"]["n"]
         predicted = entry["predicted_makespan_s"]
         assert 0 < predicted["low"] <= predicted["mean"] <= predicted["high"]
     for entry in verified.values():
@@ -51,7 +51,7 @@ def test_the_document_has_what_was_promised(result):
 
 def test_the_panels_reach_from_few_rows_to_what_one_pe_may_get(result):
     _, document = result
-    n, pes = document["application"]["n"], document["machine"]["pe_count"]
+    n, pes = document["application"]["parameters"]["n"], document["machine"]["pe_count"]
     for kernel in document["kernels"]:
         rows = [point["rows"] for point in kernel["points"]]
         assert {point["n"] for point in kernel["points"]} == {n}
