@@ -444,7 +444,7 @@ class _Messages:
             network = structure_of(scenario, number, series=series).platform.network
             alone[row] = to_ticks(alone_s(network, *ends), tick_s)
         parts = np.split(message.reshape(-1), np.cumsum([one.row.size for one in sent])[:-1])
-        which = [(of, part.reshape(-1, of.size)) for of, part in zip(moves, parts, strict=True)]
+        which = [(of, part.reshape(len(p[2]), of.size)) for of, part, p in zip(moves, parts, programs, strict=True)]
         return cls(alone, truth.reshape(-1), which)
 
     def ticks(self, made: Costs, program: int, first: int) -> Ticks:

@@ -97,6 +97,8 @@ def test_truths_of_links_that_run_together_are_each_what_it_is_alone(engine, con
         assert np.array_equal(together[:, number], alone)
         assert np.array_equal(together[:, number + 6], alone)
     assert np.unique(together).size == 12
+    silent = replace(made, application=Application.of_program(Program(((Compute(1.0, 1.0),),) * 2, (0, 0)), kernel="k"))
+    assert np.all(run(silent, engine=engine).makespan_s >= 1 / 1.1)  # nothing is sent
 
 
 def test_times_of_all_forms_are_multiplied_without_a_step_back():
