@@ -15,7 +15,6 @@ from advisor.cli.outputs import finish
 from simulator import ScenarioError, calibration, files, models
 
 if TYPE_CHECKING:
-    from simulator.models.regression.runtime_model import RuntimeFit
     Targets = calibration.Table | Path
 
 
@@ -237,7 +236,7 @@ def fit(  # noqa: PLR0913, PLR0917 - one per option
         _finish(fitted, output, plot, as_json=as_json)
 
 
-def _finish(fitted: "RuntimeFit", output: Path | None, plot: Path | None, *, as_json: bool) -> None:
+def _finish(fitted: "calibration.RuntimeFit", output: Path | None, plot: Path | None, *, as_json: bool) -> None:
     from advisor.report.models import fit_page
 
     def write() -> None:

@@ -190,6 +190,7 @@ if TYPE_CHECKING:
     )
     from simulator.models.process_count.runs import read_allocation_runs as read_allocation_runs
     from simulator.models.regression.runtime_model import (
+        RuntimeFit as RuntimeFit,
         load_runtime_model as load_runtime_model,
         predict_table as predict_table,
         save_runtime_fit as save_runtime_fit,

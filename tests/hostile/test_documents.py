@@ -54,7 +54,7 @@ FORMATS = {
     "jobs compared": ("show {}", "compared.json", "alternatives.0", "policy", "pes"),
     "jobs advised": ("show {}", "pays.json", "compared.differences.0", "verdict", "mean"),
     "jobs run": ("show ran", "ran/manifest.json", "policy", "variant", "processors"),
-    "head of a recording": ("record -o {} --append --duration 1s", "recorded.csv", "", "machine", "interval_s"),
+    "head of a recording": ("calibrate load -o {} --append --duration 1s", "recorded.csv", "", "machine", "interval_s"),
 }
 """Command, file, an object in it, a key that it needs, and one whose value becomes `x`."""
 WAYS = ("unknown", "missing", "typed", "format", "deep")
