@@ -71,7 +71,8 @@ class Stepwise:
         self.now = 0
 
     def cost(self, values, row):
-        return int(values[min(self.c, values.shape[0] - 1)][row])
+        values = values[min(self.c, values.shape[0] - 1)]
+        return int((values[min(self.r, values.shape[0] - 1)] if values.ndim > 1 else values)[row])
 
     def run(self):
         while True:
