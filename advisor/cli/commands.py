@@ -100,6 +100,11 @@ class OfJobs(TyperGroup):
         named = not args or args[0] in {*self.commands, *self.get_help_option_names(ctx)}
         return super().parse_args(ctx, args if named else [UNNAMED, *args])
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Help and usage say `jobs LOG`, as it is typed."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return None if name == UNNAMED else name, command, rest
+
 
 app = typer.Typer(
     name="apportion",

@@ -49,7 +49,6 @@ def _measured(given: Given) -> str | None:
 PLATFORM, TRACE = Only(("from a scenario",), _subject), Only(("into a load trace",), _subject)
 KEPT = Only(("into a run history", "from a run history"), _subject)
 
-
 Source = Annotated[
     Path, typer.Argument(metavar="IN", help="A scenario, a run history, or a file of another program.", **INPUT)
 ]

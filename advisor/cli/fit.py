@@ -17,7 +17,6 @@ from simulator import ScenarioError, calibration, files, models
 if TYPE_CHECKING:
     Targets = calibration.Table | Path
 
-
 _KINDS = {"runtime": "run-time", "speed": "speed", "memory": "memory", "network": "network", "neighbours": "neighbours"}
 
 
@@ -67,10 +66,7 @@ Formula = Annotated[
         help="Cost formula over the columns, or COLUMN=FORMULA for one part. Repeatable. Without one the rows are runs "
         "on kinds of PEs: columns N, time_s, KIND.pes, KIND.procs, perhaps KIND.comp_s, KIND.comm_s."
     ),
-    Only(
-        ("without --plan and --run",),
-        lambda given: {"with --plan": "with --plan", "with --run": "with --run"}.get(_task(given)),
-    ),
+    Only(("without --plan and --run",), _made),
 ]
 Response = Annotated[
     list[str] | None,
@@ -166,8 +162,6 @@ Model = Annotated[
     ),
     RUN,
 ]
-
-
 Output = Annotated[
     Path | None,
     file("MODEL.json", "the model; with --plan the plan, with --run a row per run, runs.csv by default"),
@@ -249,9 +243,6 @@ def _finish(fitted: "calibration.RuntimeFit", output: Path | None, plot: Path | 
     written = {} if output is None else {"Model": str(output)}
     page = fit_page(fitted.diagnostics, formulas, fitted.model.warnings)
     finish(fitted.to_dict(), page, as_json=as_json, write=write, said=written)
-
-
-# `apportion predict`: what nobody measured yet, from a fitted model of any kind.
 
 
 def predict(

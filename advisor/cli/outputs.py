@@ -34,7 +34,6 @@ FOLDERS = (
 FILES = {
     "cluster": (".yaml",),
     "advise": (".json", ".csv", ".dist"),
-    "convert": (".csv", ".json", ".txt", ".sqlite", ".db", ".swf", ".gz"),
 }
 """Commands that write a folder or a file -> what the name of a file ends in."""
 RERUN = (
@@ -138,6 +137,11 @@ def _check_environment() -> None:
 def _folder(name: str, given: Mapping[str, Any]) -> Path | None:
     """The folder that a command writes, if it writes one."""
     path = given.get("output")
+    if name == "convert":
+        from advisor.cli.convert import subject_of
+
+        file = path is None or ("source" in given and subject_of(given["source"], path) != "from a scenario")
+        return None if file else path
     single = name not in FOLDERS or (path is not None and path.suffix in FILES.get(name, ()))
     return None if single else path
 
@@ -244,17 +248,18 @@ def _check(paths: dict[str, Path], given: Mapping[str, Any], name: str) -> None:
         if parameter == "plot":
             simulator.plots.figure_kind(path)
         folder = parameter == "output" and _folder(name, given) is not None
+        said_as = "OUT" if name == "convert" else f"--{parameter}"
         try:
             files.check_room(path, folder=folder)
         except ScenarioError as error:
-            faults += [f"--{parameter}: {line}" for line in error.lines]
+            faults += [f"{said_as}: {line}" for line in error.lines]
             continue
         if (other := seen.setdefault(path.resolve(), parameter)) != parameter:
-            faults.append(f"--{parameter}: {path} is where --{other} writes too; name another file")
+            faults.append(f"{said_as}: {path} is where --{other} writes too; name another file")
         read = {one: value for one, value in given.items() if one not in paths}
         if path.exists() and (source := _read_there(path, read)):
             said, what = ("holds", "folder") if folder else ("is", "file")
-            faults.append(f"--{parameter}: {path} {said} the input {source}; name another {what}")
+            faults.append(f"{said_as}: {path} {said} the input {source}; name another {what}")
     if faults:
         raise ScenarioError(faults)
 
