@@ -27,6 +27,8 @@ class Point:
     """What it costs in the mean, where the front is of cost."""
     energy: float | None = field(default=None, metadata=documents.SPARE)
     """What it takes in the mean, where the front is of energy."""
+    grid: tuple[int, int] | None = field(default=None, metadata=documents.SPARE)
+    """Rows and columns of its processes, where the application has such a grid."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,9 @@ def pareto_fronts(scenario: Scenario, recommendation: Recommendation) -> tuple[F
         values = statistic(makespans_s, recommendation.objective, runs.truths)
         costs = np.array([rate_of(scenario, one, rate) for one in configurations]) * makespans_s.mean(axis=1)
         points = tuple(
-            Point(one.name, one.partition, one.placement, float(values[place]), **{of: float(costs[place])})
+            Point(
+                one.name, one.partition, one.placement, float(values[place]), grid=one.grid, **{of: float(costs[place])}
+            )
             for place, one in ((place, configurations[place]) for place in front(values, costs))
         )
         scope = f"what the searches for the advice and the least {of} tried"

@@ -8,7 +8,7 @@ import pytest
 from advisor import explain, recommend
 from advisor.advise.pareto import pareto_fronts
 from advisor.advise.strategies import TIE
-from simulator import run
+from simulator import Configuration, run
 from tests.support.advice_cases import case, loaded
 from tests.support.advice_judged import JUDGED, NEAR, WORST, against_oracle
 from tests.support.advice_oracle import FRESH
@@ -33,7 +33,11 @@ def test_nothing_that_is_said_beside_the_advice_is_better_on_fresh_draws(number,
     """What was compared, both fronts and what explaining found: within a tie, or three standard errors."""
     scenario = loaded(case(number)[0], tmp_path)
     advice = explain(scenario, recommend(scenario, confirm=0)).recommendation
-    fronts = [point.configuration for front in pareto_fronts(scenario, advice) for point in front.points]
+    fronts = [
+        Configuration(point.name, point.partition, point.placement, point.grid)
+        for front in pareto_fronts(scenario, advice)
+        for point in front.points
+    ]
     ranked = [advice.candidates[one.candidate] for one in advice.ranking.ranked if one.p_best is not None]
     shown = [replace(one, name=f"{place}") for place, one in enumerate((advice.configuration, *ranked, *fronts))]
     count = 1 if scenario.deterministic else JUDGED
