@@ -1,6 +1,9 @@
 """Options and fixtures that all tests share."""
 
+import functools
 import os
+import subprocess
+import sys
 import uuid
 from collections.abc import Callable, Iterable
 from importlib.util import find_spec
@@ -9,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from advisor.cli import _run, signs
+from simulator.calibration.bench import group
 from tests.benchmarks import simgrid_cpp
 from tests.support import kernels
 from tests.support.corpus import Corpus, Ending
@@ -73,9 +77,20 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     So are those of `EXTRAS` without the extra that they are about.
     """
     for pattern, (package, _, _) in EXTRAS.items():
-        if collection_path.match(pattern) and find_spec(package) is None:
+        if collection_path.match(pattern) and (find_spec(package) is None or (package == "mpi4py" and why_no_ranks())):
             return True
     return True if collection_path.match("test_simgrid*.py") and simgrid_cpp.why_not() else None
+
+
+@functools.cache
+def why_no_ranks() -> str:
+    """What mpiexec says where it cannot start a rank: Open MPI started by root, another MPI than mpi4py's."""
+    launcher = group.mpiexec()
+    if launcher is None:
+        return "it is not installed"
+    words = [launcher, "-n", "1", sys.executable, "-c", "import mpi4py.MPI"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    return "" if done.returncode == 0 else " ".join(done.stderr.split())[:200] or f"exit code {done.returncode}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -84,6 +99,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for pattern, (package, name, extra) in EXTRAS.items():
         if find_spec(package) is None:
             terminalreporter.write_line(f"{pattern} left out: {name} is not installed (extra [{extra}])")
+        elif package == "mpi4py" and why_no_ranks():
+            terminalreporter.write_line(f"{pattern} left out: mpiexec starts no rank here: {why_no_ranks()}")
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from advisor.verification.check import verify as run_plan
 from advisor.verification.pieces import Piece, Tried, correct
 from advisor.verification.places import Seat
 from simulator import ApportionError, Configuration, Scenario, files, run
-from simulator.calibration import About, CommandRanks, FarRanks, Host, RealRun
+from simulator.calibration import About, Budget, CommandRanks, FarRanks, Host, RealRun
 
 LEAST_LIMIT_S = 45.0
 """Seconds that getting ready, or a run, may take at least until it is given up; else the budget of all runs."""
@@ -98,6 +98,8 @@ class RealPieces:
     iterations: int | None = None
     """Of a piece; None before the first, and where the application has none."""
     left_s: float = 0.0
+    beside_s: float = 0.0
+    """What a run took besides its makespan, on average: distributing, checking; 0 before the first."""
     found: tuple[Piece, ...] = ()
     """What each PE attained in all runs so far, and what was measured of it."""
 
@@ -119,13 +121,13 @@ class RealPieces:
         piece = self._piece(believed, budget_s)
         wanted, turn_s = list[Configuration](), 0.0
         for one in configurations:
-            each_s = _predicted_s(piece, one)
+            each_s = self.beside_s + _predicted_s(piece, one)
             if (FEWEST + 1) * (turn_s + each_s) <= budget_s:  # warmed up, and run three times
                 wanted.append(one)
                 turn_s += each_s
         if wanted:
             try:
-                self._run(piece, wanted, min(MOST, int(budget_s / turn_s) - 1))
+                self._run(piece, wanted, min(MOST, int(budget_s / turn_s) - 1), budget_s)
             except ApportionError as error:  # what was measured stands
                 lines = [f"no short real pieces of the application checked the speeds: {error.lines[0]}"]
         if not self.runs:
@@ -137,14 +139,17 @@ class RealPieces:
         files.write_json(self.folder / "pieces.json", corrected.to_dict(tried))
         return corrected.scenario, [*lines, *corrected.lines]
 
-    def _run(self, piece: Scenario, configurations: Sequence[Configuration], count: int) -> None:
+    def _run(self, piece: Scenario, configurations: Sequence[Configuration], count: int, budget_s: float) -> None:
+        done = list[RealRun]()
         with cluster_runs(piece, self.about, (), self.hosts, budget_s=self.left_s) as runs:
             runs.prepare(configurations)
-            for _ in range(count):
+            budget = Budget(budget_s)
+            for _ in budget.passes(least=FEWEST, most=count, ahead=True):
                 for one in configurations:
-                    real = runs.run(one)
-                    self.runs[one] = (*self.runs.get(one, ()), real)
-                    self.left_s = max(0.0, self.left_s - real.makespan_s)
+                    done.append(runs.run(one))
+                    self.runs[one] = (*self.runs.get(one, ()), done[-1])
+        self.left_s = max(0.0, self.left_s - budget.spent_s)
+        self.beside_s = max(0.0, budget.spent_s - sum(one.makespan_s for one in done)) / len(done)
 
     def _piece(self, believed: Scenario, budget_s: float) -> Scenario:
         """The application with as few iterations as take long enough, where it has any; the same for all pieces."""

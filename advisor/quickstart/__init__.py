@@ -62,8 +62,6 @@ MEMORY_SHARE = 0.25
 """Most of the available memory that anything here uses."""
 ALIGNED = 64
 """The order of the matrices is a multiple of it, so that quickstarts of one machine can be compared."""
-MANY_PES = 64
-"""PEs from which on the search for the advice ends when real runs shall begin: of fewer it takes seconds."""
 TRACE = "on-off-1-2.csv"
 MEASUREMENTS = "measurements"
 """The folder of all that was measured, as `cluster` leaves it."""
@@ -147,8 +145,7 @@ def _loop(state: Quickstart, host: Host, about: About, competitor: Competitor) -
                 return pieces.correct(*asked)
 
         loaded = partial(with_competitor, trace=state.trace)
-        many = about.machine.pe_count > MANY_PES
-        ends_s = state.begun + (1 - VERIFY) * state.budget_s if many else None
+        ends_s = state.begun + (1 - VERIFY / 2) * state.budget_s  # real runs have half of their time in any case
         answer = advise_cluster(wish, measured, state.kept, check=check, loaded=loaded, ends_s=ends_s)
         scenario = answer.scenario.with_configurations(answer.recommendation.candidates)
         last = scenario.platform.pes[-1]
@@ -215,7 +212,7 @@ def _verified(state: Quickstart, answer: Answer, host: Host, about: About, compe
         number=0,
         generator=randomness.stream(state.seed, "verify"),
     )
-    budget_s = max(0.97 * state.budget_s - state.spent_s, VERIFY * state.budget_s / 2)
+    budget_s = max(0.97 * state.budget_s - state.spent_s, VERIFY / 2 * state.budget_s)
     with cluster_runs(answer.scenario, {host.name: about}, (), [host], budget_s=budget_s) as runs:
         loads = Loads((competitor,), lambda _, repetition: start_s(repetition))
         return run_interleaved(runs, loads, compared(made), budget_s=budget_s, on_progress=keep)

@@ -134,6 +134,7 @@ def scenario(cluster, folder, *, replications):
     names = ",".join(f"k{number}n[1-{kind.count}]" for number, kind in enumerate(cluster.kinds))
     path = folder / "cluster.yaml"
     joined = ",".join(map(str, [*models, folder / "link.json"]))
+    path.unlink(missing_ok=True)  # of an earlier sitting: what is there is not written over
     asked("cluster", "--join", joined, "--names", names, "--kernel", KERNEL, "-o", path, cwd=folder)
     document = yaml.safe_load(path.read_text())
     parameters = {

@@ -89,8 +89,9 @@ class LocalWorker:
         if self._process.stderr is None:
             raise TypeError("a worker without this pipe")
         os.set_blocking(self._process.stderr.fileno(), False)
-        said = (self._process.stderr.read() or b"").decode(errors="replace").strip().splitlines()
-        return said[-1] if said else ""
+        said = (self._process.stderr.read() or b"").decode(errors="replace").splitlines()
+        words = [line.strip() for line in said if any(map(str.isalpha, line))]  # Open MPI frames what it says in dashes
+        return words[-1] if words else ""
 
     def signal(self, number: signal.Signals, *, session: bool) -> None:
         """See `Worker`."""

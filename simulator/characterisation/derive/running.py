@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -287,8 +288,8 @@ def _kind(kind: Any) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    """What Numba says, without its frame of words."""
-    text = str(error)
+    """What Numba says, without its frame of words and the colours that it has where colorama is installed."""
+    text = re.sub(r"\x1b\[[\d;]*m", "", str(error))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     plain = [line for line in lines if not line.startswith(("Failed in nopython", "During:", "File ", "[1]", "-"))]
     places = [

@@ -76,7 +76,7 @@ def test_a_damaged_table_is_named(both, tmp_path, data):
     _, folder = both
     whole = (folder / "parquet" / "points.parquet").read_bytes()
     (tmp_path / "points.parquet").write_bytes(whole[:-50] if data is None else data)
-    with pytest.raises(ScenarioError, match=r"points.parquet: .* a whole Parquet file allowed"):
+    with pytest.raises(ScenarioError, match=r"points.parquet: .*; give a whole Parquet file"):
         read_table(tmp_path / "points.parquet", {})
 
 
@@ -84,7 +84,7 @@ def test_from_the_command_line(apportion, monkeypatch, tmp_path):
     monkeypatch.setattr(command, "_where", lambda *_: thread)
     path = write(tmp_path)
     vary = ["--vary", f"{LINK}=1Gbit/s,10Gbit/s", "-o", tmp_path / "out", "--format", "parquet"]
-    assert apportion("whatif", path, *vary)[0] == 0
+    assert apportion("whatif", path, "--as-is", *vary)[0] == 0
     code, said, _ = apportion("show", tmp_path / "out", "--json")
     assert (code, len(json.loads(said)["rows"])) == (0, 3)
     changed = ["--set", f"{LINK}=10Gbit/s", "--replications", "4"]
