@@ -10,8 +10,8 @@ UV := out/uv/bin/uv
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -q
 NEWEST := out/newest/bin/python
-# The tests of README's commands and of what writes and reads files.
-FILES := tests/test_readme.py tests/golden tests/simulator/base tests/simulator/results tests/simulator/models tests/simulator/scenario_file tests/advisor/rerun tests/test_tutorial_series.py
+# The tests of README's commands, of what writes and reads files, and of the extras for Parquet and MPI.
+FILES := tests/test_readme.py tests/golden tests/simulator/base tests/simulator/results tests/simulator/models tests/simulator/scenario_file tests/advisor/rerun tests/test_tutorial_series.py tests/simulator/experiments/sweep/test_parquet.py tests/simulator/calibration/test_mpi_ping_pong.py
 # Two processes or more share the tests; each begins with a stretch of its own, as tests of one file share fixtures.
 SHARED := -n logical --maxprocesses 8 --dist worksteal
 # Tests that fail beside others are tried once more, one after another; both are printed. 1: tests failed.
@@ -73,7 +73,7 @@ newest: $(VENV)/.ok  ## pip install . under the newest Python that is here: what
 	@$$(.ci/pythons | tail -1) -m venv --clear out/newest
 	@$(NEWEST) -m pip install -q --disable-pip-version-check .
 	@$(PYTEST) -m "" --installed out/newest/bin/apportion tests/test_wheel.py
-	@$(NEWEST) -m pip install -q --disable-pip-version-check '.[dev]'
+	@$(NEWEST) -m pip install -q --disable-pip-version-check '.[dev,mpi,parquet]'
 	@$(NEWEST) -m tests.support.kernels
 	@$(NEWEST) -m pytest -q $(SHARED) --newest-versions $(FILES) \
 		|| { [ $$? -eq 1 ] && $(NEWEST) -m pytest -q --newest-versions $(ALONE); }

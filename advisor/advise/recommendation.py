@@ -607,7 +607,7 @@ def _compared(asked: Asked, found: Sequence[Configuration], left_out: Sequence[s
             count = _affordable(asked, compared.candidates)
         table, simulated = run_alike(scenario.with_configurations(compared.candidates), count)
     spending.runs += simulated
-    if count < scenario.replications:
+    if count < scenario.replications and not scenario.deterministic:
         cut = f"the budget allowed {count} of {scenario.replications} replications of each candidate"
         left_out = (*left_out, cut)
     again = asked.shared_unequally and not scenario.deterministic  # else the search has seen these draws
