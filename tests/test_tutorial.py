@@ -8,7 +8,6 @@ import re
 import pytest
 
 from simulator import files
-from simulator.base.machine import this_machine
 from tests.support import shown
 from tests.support.command_line import ROOT, apportion, apportion_here
 from tests.support.sweep_points import thread
@@ -33,16 +32,15 @@ def follow(name, folder):
             yield done.stdout, output
 
 
-@pytest.mark.skipif(this_machine().pe_count < 2, reason="the tutorial runs two processes on two PEs")
 @pytest.mark.real
 def test_the_way_from_runs_to_an_advice(tmp_path):
     told = [output for output, _ in follow("history.md", tmp_path)]
     assert len(told) == 7
-    assert told[0] == "30 runs added to runs.sqlite\n"
-    assert told[2].startswith("N = 1000, P = 2: ")
-    assert told[4].count("communication") == 3
+    assert told[0] == "15 runs added to runs.sqlite\n"
+    assert told[2].startswith("N = 240: ")
+    assert told[4].count("held-out") == 3
     advice = files.read_json(tmp_path / "advice.json")
-    assert sorted(advice["partition"]) != [500, 500]
+    assert sorted(advice["partition"]) != [120, 120]
     assert set(advice["provenance"]["inputs"]) == {"scenario.yaml", "model.json"}
 
 

@@ -18,23 +18,16 @@ BUDGET = "3min"
 ENDING_S = 0.5
 """What the fit takes."""
 REAL = only_without("replay", why="where nothing is measured")
-CHOSEN = only_without("against", why="where the model says which kernels")
 Replay = Annotated[
     Path | None,
     typer.Option(
         metavar="TABLE.csv", help="A table subject,size_elements,beside,lone_s,together_s[,pass][,pes] to fit.", **INPUT
     ),
 ]
-Against = Annotated[
-    Path | None,
-    typer.Option(metavar="MODEL.json", help="Judge this model on random pairs and sizes measured now.", **INPUT),
-    only_without("replay"),
-]
 Kernel = Annotated[
     list[str] | None,
     typer.Option(help="A kernel measured together with the probes; repeatable; by default six of ours."),
     REAL,
-    CHOSEN,
 ]
 Command = Annotated[
     list[str] | None,
@@ -65,14 +58,12 @@ Table = Annotated[
     Path | None,
     typer.Option(metavar="TABLE.csv", help="Write the visits here, as --replay reads them."),
     REAL,
-    CHOSEN,
 ]
-Output = Annotated[Path | None, file("MODEL.json", "the model"), only_without("against", why="where no model is made")]
+Output = Annotated[Path | None, file("MODEL.json", "the model")]
 
 
 def neighbours(  # noqa: PLR0913, PLR0917 - one per option
     replay: Replay = None,
-    against: Against = None,
     kernel: Kernel = None,
     command: Command = None,
     size: Size = None,
@@ -99,10 +90,7 @@ def neighbours(  # noqa: PLR0913, PLR0917 - one per option
     budget_s = read_budget(budget or BUDGET, ending_s=ENDING_S)
     wishes = _wishes(kernel, (command or [], size or [], volume or []), seed)
     with stated_budget(budget or BUDGET, budget_s):
-        if against is not None:
-            _judge(against, wishes, budget_s, as_json=as_json)
-        else:
-            _measured(wishes, budget_s, table, output, as_json=as_json)
+        _measured(wishes, budget_s, table, output, as_json=as_json)
 
 
 def _measured(
@@ -140,30 +128,6 @@ def _wishes(
         raise ScenarioError(f"--command: {found} do not belong together; give one --size and one --volume for each")
     return calibration.neighbours_wishes(
         kernels=kernels, commands=list(zip(lines, sizes, volumes, strict=True)), seed=seed
-    )
-
-
-def _judge(against: Path, wishes: "calibration.NeighboursWishes", budget_s: float, *, as_json: bool) -> None:
-    model = calibration.read_neighbours(against)
-    with timed_work(budget_s, "runs") as on_progress:
-        document = calibration.judge_neighbours(model, wishes, budget_s=budget_s, on_progress=on_progress)
-    document |= {"command": "calibrate neighbours", "model": str(against)}
-    finish(document, partial(_tell_judged, document), as_json=as_json, write=None, said=None)
-
-
-def _tell_judged(document: dict[str, Any]) -> None:
-    from advisor import wording
-
-    print(f"{'computation':<24} {'together with':<32}{'measured':>10}{'predicted':>10}{'twice':>8}")
-    for pair in document["pairs"]:
-        name, twice = f"{pair['subject']}:{pair['size_elements']:.4g}", pair["measured_twice"]
-        others = " ".join(pair["beside"])
-        again = "-" if twice is None else f"{twice:.1%}"
-        print(f"{name:<24} {others:<32}{pair['ratio']:>10.3f}{pair['predicted']:>10.3f}{again:>8}")
-    tell_errors(document["errors"])
-    print_warnings(document["warnings"])
-    print(
-        wording.verdict(wording.TOGETHER, document["errors"].get("model_mean"), by="in the mean, on pairs measured now")
     )
 
 

@@ -2,13 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from advisor.cli.declared import only_with, only_without
 from advisor.cli.options import LEVEL, VERSION, Json, Level, print_json
 from simulator import ScenarioError, calibration, documents
+
+if TYPE_CHECKING:
+    from simulator.calibration import RunRecord
 
 HISTORY = Path("apportion-history.sqlite")
 RECORDED = only_with("grid")
@@ -18,14 +21,9 @@ Grid = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=V:V,...", help="Run every combination here, and keep the times. Repeatable."),
 ]
-ApplicationOption = Annotated[
-    str | None,
-    typer.Option("--app", help="Built-in application to run on this machine's PEs: matmul."),
-    RECORDED,
-]
 Command = Annotated[
     str | None,
-    typer.Option(help="Or a command line with {NAME} where a parameter goes; run without a shell."),
+    typer.Option(help="A command line with {NAME} where a parameter goes; run without a shell."),
     RECORDED,
 ]
 Name = Annotated[
@@ -38,12 +36,8 @@ Budget = Annotated[str, typer.Option(help="Time after which no run goes on, for 
 
 def history(  # noqa: PLR0913, PLR0917 - one per option
     grid: Grid = None,
-    application: ApplicationOption = None,
     command: Command = None,
     name: Name = None,
-    kernel: Annotated[str, typer.Option(help="What matmul multiplies with: dgemm or matmul."), only_with("app")] = (
-        "dgemm"
-    ),
     budget: Budget = "60s",
     repetitions: Annotated[int, typer.Option(help="Runs of each combination."), RECORDED] = 3,
     version: Annotated[str, VERSION, RECORDED] = "",
@@ -56,8 +50,8 @@ def history(  # noqa: PLR0913, PLR0917 - one per option
     Each `verify` is kept, and each `fit --run` with a model. Where intervals held too seldom, a factor widens those
     of models made later; residuals of one sign are named with the cause that they suggest, and widen nothing.
 
-    With --grid an application is run here over a grid of parameters, and each run's time is kept. A program may print
-    a JSON object as its last line; each NAME_s in it is the time of a part. Examples:
+    With --grid a command is run here over a grid of parameters, and each run's time is kept. A program may print
+    a JSON object as its last line; each NAME_s in it is the time of a part, and total_s that of the run. Examples:
 
     apportion lab history --level 0.9
 
@@ -66,19 +60,13 @@ def history(  # noqa: PLR0913, PLR0917 - one per option
     if grid is None:
         _coverage(level, as_json=as_json)
         return
-    if (application is None) == (command is None):
-        raise ScenarioError("give one of --app and --command")
+    if command is None:
+        raise ScenarioError("--grid needs --command: give the command line to run")
     points = calibration.parse_grid(",".join(grid))
-    common: dict[str, Any] = {"budget": budget, "name": name, "repetitions": repetitions}
-    plan: Any
-    if application is None:
-        plan = calibration.make_plan(command or "", points, **common)
-    else:
-        plan = calibration.make_application_plan(application, points, kernel=kernel, **common)
-        version = version or kernel
+    plan = calibration.make_plan(command, points, budget=budget, name=name, repetitions=repetitions)
     done = []
 
-    def keep(run: Any) -> None:
+    def keep(run: "RunRecord") -> None:
         done.append(run)
         where = " ".join(f"{name}={value:g}" for name, value in run.parameters.items())
         print(f"{plan.application} {where}: {run.times_s['total']:.4g} s", file=sys.stderr)

@@ -85,7 +85,6 @@ if TYPE_CHECKING:
         state_file as state_file,
     )
     from simulator.calibration.history.record import (
-        make_application_plan as make_application_plan,
         make_plan as make_plan,
         parse_grid as parse_grid,
         record_runs as record_runs,
@@ -129,7 +128,6 @@ if TYPE_CHECKING:
     from simulator.calibration.neighbours.campaign import (
         NeighboursWishes as NeighboursWishes,
         fit_neighbour_visits as fit_neighbour_visits,
-        judge_neighbours as judge_neighbours,
         measure_neighbour_visits as measure_neighbour_visits,
         neighbours_wishes as neighbours_wishes,
         replay_neighbours as replay_neighbours,

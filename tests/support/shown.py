@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
-FILES = {"csv": "targets.csv", "yaml": "scenario.yaml", "json": "link.json"}
+FILES = {"csv": "targets.csv", "yaml": "scenario.yaml", "json": "link.json", "python": "product.py"}
 """Language of a block that is a file -> the name by which the commands of the text call it."""
 
 

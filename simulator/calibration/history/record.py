@@ -9,37 +9,22 @@ import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from simulator.base import files, units
 from simulator.base.errors import CalibrationError, ScenarioError
-from simulator.base.machine import Machine, require_linux, this_machine
+from simulator.base.machine import this_machine
 from simulator.base.units import to_number
 from simulator.calibration.bench.campaign import Budget, BudgetSpentError, run_campaign
-from simulator.calibration.bench.group import LIMIT_S, NoAnswerError
 from simulator.calibration.history.store import TOTAL, RunRecord
-from simulator.calibration.kernels import kernel as find_kernel
-from simulator.calibration.ranks.programs import RealProgram
-from simulator.calibration.ranks.ranks import Ranks
-from simulator.programs.applications import matmul
 
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
 Point = Mapping[str, float]
 """Parameter -> value."""
-Runner = Callable[[Point, float], dict[str, float] | None]
-"""Runs a program at a point and returns its seconds in all and by part; None if it outlasted the limit in seconds."""
-APPLICATIONS = ("matmul",)
-"""What can be recorded by its name alone."""
-COMPUTATION, COMMUNICATION = "computation", "communication"
-SIZE, PROCESSES = "N", "P"
-WARM_UP = 256
-"""Least order of the product that all ranks make first, so that no recorded run pays for libraries and compilation."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +39,6 @@ class RunPlan:
     """No run starts when this is used up, and one that outlasts it is stopped."""
     application: str
     repetitions: int = 3
-
-    def runner(self) -> AbstractContextManager[Runner]:
-        """Each run is a process of its own."""
-        return contextlib.nullcontext(partial(_run_once, self))
 
 
 def parse_grid(text: str) -> dict[str, tuple[float, ...]]:
@@ -115,12 +96,10 @@ def make_plan(
     return RunPlan(words, grid, budget_s, name or Path(words[0]).name, repetitions=repetitions)
 
 
-def record_runs(
-    plan: "RunPlan | ApplicationPlan", keep: Callable[[RunRecord], None], *, version: str = ""
-) -> list[str]:
+def record_runs(plan: RunPlan, keep: Callable[[RunRecord], None], *, version: str = "") -> list[str]:
     """Run the plan, repetition after repetition over the whole grid, and hand each finished run to `keep`.
 
-    The total of a command's run is its wall time. If its last line on stdout is a JSON object of numbers, each `NAME_s`
+    The total of a run is its wall time. If its last line on stdout is a JSON object of numbers, each `NAME_s`
     in it is the time of a part, and `total_s` replaces the wall time.
 
     Returns one line for each thing that did not fit into the budget.
@@ -128,17 +107,15 @@ def record_runs(
     machine, budget, done = this_machine().host, Budget(plan.budget_s), 0
     points = [dict(zip(plan.grid, values, strict=True)) for values in itertools.product(*plan.grid.values())]
 
-    with plan.runner() as run:
+    def sample(point: Point, _repetition: int) -> None:
+        nonlocal done
+        times = _run_once(plan, point, budget.limit_s - budget.spent_s)
+        if times is None:
+            raise BudgetSpentError
+        keep(RunRecord(plan.application, point, times, version=version, machine=machine))
+        done += 1
 
-        def sample(point: Point, _repetition: int) -> None:
-            nonlocal done
-            times = run(point, budget.limit_s - budget.spent_s)
-            if times is None:
-                raise BudgetSpentError
-            keep(RunRecord(plan.application, point, times, version=version, machine=machine))
-            done += 1
-
-        run_campaign(((repetition, points) for repetition in range(plan.repetitions)), sample, budget=budget)
+    run_campaign(((repetition, points) for repetition in range(plan.repetitions)), sample, budget=budget)
     wanted = len(points) * plan.repetitions
     return [] if done == wanted else [f"budget of {plan.budget_s:g} s used up after {done} of {wanted} runs"]
 
@@ -192,109 +169,3 @@ def _parts(out: bytes) -> dict[str, float]:
 
 def _shown(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(value)
-
-
-# Recording runs of a built-in application, on one process per PE of this machine, with the times of their parts.
-
-
-@dataclass(frozen=True)
-class ApplicationPlan:
-    """A built-in application to run, on which processors, how often and for how long."""
-
-    application: str
-    kernel: str
-    grid: Mapping[str, Sequence[float]]
-    """`N`, the order of the matrices, and `P`, the number of processes."""
-    budget_s: float
-    cpus: tuple[int, ...]
-    repetitions: int = 3
-
-    def runner(self) -> AbstractContextManager[Runner]:
-        """All processes are started once; a run with fewer leaves the others idle."""
-        return _matmul_runner(self)
-
-
-def make_application_plan(
-    application: str,
-    grid: Mapping[str, Sequence[float]],
-    *,
-    budget: str,
-    kernel: str = "dgemm",
-    name: str | None = None,
-    repetitions: int = 3,
-) -> ApplicationPlan:
-    """Check a grid against an application and this machine.
-
-    `budget` has its unit, such as `60s`, and starting the processes counts.
-    """
-    if application not in APPLICATIONS:
-        raise ScenarioError(f"app is {application!r}; name one of {', '.join(APPLICATIONS)}")
-    require_linux()
-    find_kernel(kernel)
-    machine = this_machine()
-    faults = _grid_faults(application, grid, machine)
-    if repetitions < 1:
-        faults.append(f"repetitions is {repetitions}; give 1 or more")
-    budget_s = units.parse_duration(budget, field="budget")
-    if faults:
-        raise ScenarioError(faults)
-    cpus = tuple(core.cpu for core in machine.cores[: int(max(grid[PROCESSES]))])
-    return ApplicationPlan(name or application, kernel, grid, budget_s, cpus, repetitions)
-
-
-def _grid_faults(application: str, grid: Mapping[str, Sequence[float]], machine: Machine) -> list[str]:
-    if set(grid) != {SIZE, PROCESSES}:
-        return [f"grid has {', '.join(grid) or 'nothing'}; give {SIZE} and {PROCESSES} with {application}"]
-    whole = [
-        f"grid: {name} is {value:g}; give a whole number of 1 or more"
-        for name, values in grid.items()
-        for value in values
-        if value < 1 or value != int(value)
-    ]
-    if whole:
-        return whole
-    most = machine.pe_count
-    faults = [
-        f"grid: {PROCESSES} is {value:g}; give 1 to {most}, since this machine has {most} PEs"
-        for value in grid[PROCESSES]
-        if value > most
-    ]
-    least, largest, processes = min(grid[SIZE]), max(grid[SIZE]), max(grid[PROCESSES])
-    if processes > least and not faults:
-        faults.append(f"grid: {SIZE} is {least:g}; give {processes:g} or more, a row for each process")
-    # The master holds A, B and C, every other rank B, and all together the rows of A and C once more.
-    fits = math.isqrt(int(machine.memory_available_bytes / (matmul.WORD_BYTES * (processes + 4))))
-    if largest > fits:
-        faults.append(f"grid: {SIZE} is {largest:g}; give at most {fits}, since more does not fit into memory")
-    return faults
-
-
-@contextmanager
-def _matmul_runner(plan: ApplicationPlan) -> Iterator[Runner]:
-    with Ranks(plan.cpus) as ranks:
-
-        def run(point: Point, limit_s: float) -> dict[str, float] | None:
-            end = time.perf_counter() + limit_s
-            n, processes = int(point[SIZE]), int(point[PROCESSES])
-            places = tuple((cpu,) for cpu in plan.cpus[:processes])
-            program = RealProgram("matmul", plan.kernel, {"n": n}, tuple(_equal(n, processes)), places)
-            try:
-                ranks.prepare_program(program, limit_s=limit_s)
-                done = ranks.run_program(program, limit_s=end - time.perf_counter())
-            except NoAnswerError:
-                return None
-            computation_s = min(max(usage.wall_s for usage in done.compute), done.makespan_s)
-            return {
-                TOTAL: done.makespan_s,
-                COMPUTATION: computation_s,
-                COMMUNICATION: done.makespan_s - computation_s,
-            }
-
-        run({SIZE: max(WARM_UP, len(plan.cpus)), PROCESSES: len(plan.cpus)}, LIMIT_S)
-        ranks.forget()
-        yield run
-
-
-def _equal(n: int, processes: int) -> list[int]:
-    share, rest = divmod(n, processes)
-    return [share + (process < rest) for process in range(processes)]

@@ -27,16 +27,15 @@ from simulator.calibration.neighbours.plan import (
     Item,
     Plan,
     check_cores,
-    command_name,
     make_cells,
     make_few_cells,
     make_items,
     proposals,
 )
 from simulator.calibration.neighbours.processes import Processes
-from simulator.calibration.speed.subjects import CommandSubject, KernelSubject, Subject, command_subject
-from simulator.models.neighbours_file import NeighboursModel, errors_of, fit_neighbours, read_visits
-from simulator.models.neighbours_fit import COMPUTES, Computation, Proposed, Together, cells_of
+from simulator.calibration.speed.subjects import CommandSubject, command_subject
+from simulator.models.neighbours_file import NeighboursModel, fit_neighbours, read_visits
+from simulator.models.neighbours_fit import COMPUTES, Computation, Proposed, Together
 
 FORMAT, KIND = 1, "neighbours visits"
 WHAT = "visits of a campaign of neighbours"
@@ -54,10 +53,6 @@ _SWITCHES_PER_S = 50.0
 """Involuntary ones of a command that sleeps above which others disturbed it: its wall seconds tell nothing."""
 _SLEEPS, _SLEEPS_PER_S = 20, 50.0
 """Voluntary switches of a run, and more for each second, above which a command sleeps."""
-_PAIRS = 24
-"""Pairs drawn for a check, at most."""
-_SIZES = 2
-"""Sizes drawn of each kernel."""
 
 
 @dataclass(frozen=True)
@@ -456,7 +451,7 @@ def neighbours_wishes(
     )
 
 
-# Tables in the place of runs, and a finished model against pairs that are measured after it was frozen.
+# Tables in the place of runs.
 
 
 def replay_neighbours(table: Path, *, caches: Sequence[tuple[str, float]] = (), seed: int = 0) -> NeighboursModel:
@@ -487,73 +482,3 @@ def _footprints(visits: Sequence[Together]) -> dict[Computation, float]:
         elif kernel is not None and kernel.memory_bytes is not None:
             found[one] = float(kernel.bytes_of(kernel.n_of(one.size)))
     return found
-
-
-def judge_neighbours(
-    model: NeighboursModel,
-    wishes: NeighboursWishes,
-    *,
-    budget_s: float,
-    on_progress: Progress = no_progress,
-) -> dict[str, Any]:
-    """Measure random pairs of random sizes of the model's kernels, and say how far it is off."""
-    items = _drawn_items(model, wishes, this_machine())
-    chosen = measure_neighbour_visits(
-        wishes,
-        budget_s=budget_s,
-        on_progress=on_progress,
-        make_plan=lambda found, count: _drawn_cells(found, count, wishes.seed),
-        items=(items, []),
-    )
-    return judged_document(model, chosen)
-
-
-def judged_document(model: NeighboursModel, measured: MeasuredNeighbours) -> dict[str, Any]:
-    """Errors of a model on what was measured, and each pair."""
-    cells = cells_of(measured.visits)
-    pairs = [cell for cell in cells if not cell.is_copies]
-    predicted = np.array([1 / model.kept(cell.subject, cell.neighbours, pes=cell.pes) for cell in pairs])
-    rows = [
-        cell.to_dict() | {"predicted": float(value), "measured_twice": cell.twice}
-        for cell, value in zip(pairs, predicted, strict=True)
-    ]
-    return {
-        "kind": "neighbours check",
-        "errors": errors_of(pairs, predicted, all_cells=cells),
-        "pairs": rows,
-        "warnings": list(measured.warnings),
-    }
-
-
-def _drawn_items(model: NeighboursModel, wishes: NeighboursWishes, machine: Machine) -> list[Item]:
-    """Two random sizes of each kernel of the model that can be run here, within the sizes that it knows."""
-    commands = {command_name(subject): number for number, subject in enumerate(wishes.commands)}
-    known: dict[str, list[float]] = {}
-    for cell in model.cells:
-        known.setdefault(cell["subject"], []).append(float(cell["size_elements"]))
-    names = [name for name in model.kernels if (name in SIZED_KERNELS or name in commands) and name != COMPUTES]
-    if not names:
-        raise ScenarioError("--against: no kernel that this model knows can be run here; --command gives commands")
-    allowed = MEMORY_SHARE * machine.memory_available_bytes / (2 * len(wishes.cpus) * _SIZES * len(names))
-    draws, items = stream(wishes.seed, "neighbours", "against"), []
-    for name in names:
-        number = commands.get(name)
-        subject: Subject = KernelSubject(SIZED_KERNELS[name]) if number is None else wishes.commands[number]
-        sizes = known.get(name, [2.0**14])
-        low, high = np.log(max(1.0, min(sizes) / 2)), np.log(max(sizes))
-        for value in np.exp(low + (high - low) * draws.random(_SIZES)):
-            n = subject.n_of(min(float(value), allowed / 8))
-            size = subject.size(n)
-            items.append(Item(name, n, size, subject.bytes_of(n), subject.volume(n), "kernel", number))
-    return list({(item.kernel, item.n): item for item in items}.values())
-
-
-def _drawn_cells(items: list[Item], pe_count: int, seed: int) -> list[CellPlan]:
-    """Random pairs, and on all PEs copies of what they are made of, for the answer `all busy`."""
-    draws = stream(seed, "neighbours", "pairs")
-    usable = [number for number, item in enumerate(items) if item.inner]
-    every = [(one, other) for one in usable for other in usable if one != other]
-    chosen = [every[place] for place in draws.permutation(len(every))[:_PAIRS]]
-    cells = [CellPlan(pair, (0, 1), 0 if place < 4 else 1) for place, pair in enumerate(chosen)]
-    whole = tuple(range(pe_count))
-    return cells + [CellPlan((one,) * pe_count, whole, 1) for one in dict.fromkeys(pair[0] for pair in chosen)]

@@ -67,13 +67,11 @@ def test_a_table_becomes_a_model_that_is_shown_and_asked(tmp_path):
         ),
         (["--replay", "good.csv", "--kernel", "dgemm"], "--kernel has no effect with --replay"),
         (["--command", "true {n}"], "1 --command, 0 --size and 0 --volume do not belong together"),
-        (["--against", "bad.json"], "bad.json: kind 'speed' is no neighbours model; name a file that"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path, arguments, said):
     (tmp_path / "bad.csv").write_text("subject,size_elements,beside,lone_s,together_s\ntriad,1,triad,1,2\n")
     (tmp_path / "good.csv").write_text("subject,size_elements,beside,lone_s,together_s\ntriad,1,triad:1,1,2\n")
-    (tmp_path / "bad.json").write_text('{"kind": "speed"}')
     refused(apportion_here("calibrate", "neighbours", *arguments, cwd=tmp_path), said)
 
 
@@ -103,7 +101,7 @@ def kept(store):
 
 @TWO
 @pytest.mark.real
-def test_killed_by_kill_9_it_goes_on_and_a_fresh_check_follows(tmp_path):
+def test_killed_by_kill_9_it_goes_on(tmp_path):
     call = ("calibrate", "neighbours", "--budget", "30s", "--kernel", "dgemm", "-o", "m.json", "--table", "t.csv")
     first = subprocess.Popen(
         [*APPORTION, *call], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL
@@ -129,6 +127,3 @@ def test_killed_by_kill_9_it_goes_on_and_a_fresh_check_follows(tmp_path):
     assert json.loads((tmp_path / "m.json").read_text())["pairs"] == found["pairs"]
     again = apportion("calibrate", "neighbours", "--replay", "t.csv", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
-    judged = apportion("calibrate", "neighbours", "--against", "m.json", "--budget", "10s", "--json", cwd=tmp_path)
-    assert judged.returncode == 0, judged.stderr
-    assert json.loads(judged.stdout)["errors"]["cells"] >= 2

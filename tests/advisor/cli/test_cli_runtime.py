@@ -191,24 +191,15 @@ def test_advise_tells_the_partition_and_what_it_gains(apportion, tmp_path):
     assert (code, out, len(err.splitlines())) == (2, "", 1)
 
 
-@pytest.mark.real
-def test_a_built_in_application_or_a_command_is_recorded_not_both(apportion, tmp_path):
+def test_a_command_is_recorded_over_a_grid(apportion, tmp_path):
     history = tmp_path / "h.sqlite"
     record = ["lab", "history", "--grid", "N=64,P=1", "--repetitions", "2", "--history", history, "--json"]
-    code, out, _ = apportion(*record, "--app", "matmul")
+    code, out, _ = apportion(*record, "--command", "true {N} {P}", "--version", "mine")
     assert (code, json.loads(out)["added"]) == (0, 2)
-    assert apportion(*record, "--app", "matmul", "--name", "product", "--version", "mine")[0] == 0
     runs = json.loads(apportion("show", history, "--json")[1])["runs"]
-    assert [(run["application"], run["version"]) for run in runs] == [("matmul", "dgemm")] * 2 + [
-        ("product", "mine")
-    ] * 2
-    assert set(runs[0]["times_s"]) == {"total", "computation", "communication"}
-    for arguments in ([], ["--app", "matmul", "--command", "true {N} {P}"]):
-        code, out, err = apportion(*record, *arguments)
-        assert (code, out) == (2, "")
-        assert "give one of --app and --command" in err
-    code, _, err = apportion(*record, "--app", "hpl")
-    assert (code, err) == (2, "error: app is 'hpl'; name one of matmul\n")
+    assert [(run["application"], run["version"]) for run in runs] == [("true", "mine")] * 2
+    code, out, err = apportion(*record)
+    assert (code, out, err) == (2, "", "error: --grid needs --command: give the command line to run\n")
 
 
 def test_targets_may_be_written_out(apportion, hpl, tmp_path):
