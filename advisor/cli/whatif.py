@@ -2,8 +2,6 @@
 
 import json
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,10 +18,8 @@ from advisor.cli.progress import counting_lines
 from simulator import ScenarioError, files, units
 
 if TYPE_CHECKING:
-    from distributed import Client
-
     from advisor.whatif import ScalingPlan
-    from simulator.experiments.sweep import Plan, Swept
+    from simulator.experiments.sweep import Plan, Swept, Where
 
 ALL_POINTS = only_without("only", why="which runs one point, here")
 VARY_HELP = "A field and its values, as --set takes them; 0..8 or 0..8..2 for numbers. Repeatable: all combinations."
@@ -104,7 +100,7 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
         _again(plan, only, output, as_json=as_json)
         return
     check_room(output, folder=True, needed_bytes=_needed_bytes(plan))
-    with counting_lines("points", hint=_hint(dask)) as said:
+    with counting_lines("points", hint="" if here else f"start some with: dask worker {dask}") as said:
         swept = sweep(
             plan,
             _where(plan, workers, dask),
@@ -137,11 +133,6 @@ def _scaling(
 def _needed_bytes(plan: "Plan") -> int:
     """About what `-o` writes: the makespans of every point, with a few configurations each."""
     return PAGE_BYTES + len(plan.points) * (POINT_BYTES + RUN_BYTES * plan.replications)
-
-
-def _hint(dask: str | None) -> str:
-    """What to do when no worker comes."""
-    return f"start some with: dask worker {dask}" if dask is not None else "they start or start again"
 
 
 def _tell(swept: "Swept", scaled: "ScalingPlan | None", output: Path | None, *, as_json: bool, form: str) -> None:
@@ -185,8 +176,8 @@ def _plan(path: Path, vary: list[str], **asked: Any) -> "Plan":
     return plan_whatif(path, varied, **asked)
 
 
-def _where(plan: "Plan", workers: int | None, dask: str | None) -> Callable[[], AbstractContextManager["Client"]]:
-    """The cluster that was asked for; never more workers here than points."""
+def _where(plan: "Plan", workers: int | None, dask: str | None) -> "Where":
+    """What was asked to answer; never more processes here than points."""
     if dask is not None:
         return partial(simulator.sweep.existing, dask)
     return partial(simulator.sweep.local, min(len(plan.points), workers or simulator.sweep.cores_here()))

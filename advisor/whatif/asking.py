@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -24,16 +23,14 @@ from simulator import (
     template_of,
     whatif,
 )
-from simulator.experiments.sweep import Plan, Swept, local, make_plan, simulated, sweep
+from simulator.experiments.sweep import Plan, Swept, Where, local, make_plan, simulated, sweep
 
 if TYPE_CHECKING:
     import pandas as pd
-    from distributed import Client
 
 Values = str | Iterable[object]
 """Values of a field: a list of them, or a text as `--vary` takes it, such as `x1,x2` or `0..8`."""
 _LOADS = re.compile(r"\.(load|loads)(\.|$)")
-Where = Callable[[], AbstractContextManager["Client"]]
 
 
 @dataclass(frozen=True)
@@ -134,7 +131,7 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
     workers
         Processes of this machine that answer; 0 for this one, which needs no start.
     where
-        A cluster in their place: `partial(simulator.experiments.sweep.existing, "tcp://host:8786")`.
+        Workers of Dask in their place: `partial(simulator.experiments.sweep.existing, "tcp://host:8786")`.
     folder, resume
         Where results are kept as they are found, and whether to go on with those there.
     progress

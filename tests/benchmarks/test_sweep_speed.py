@@ -1,6 +1,7 @@
 """What a sweep adds to the engine's own time: 1,000 points of a scenario of 16 PEs on one worker process."""
 
 import time
+from functools import partial
 
 import pytest
 
@@ -18,8 +19,8 @@ def test_overhead_per_point(tmp_path):
     points = whatif.points([whatif.read_varied("application.parameters.n=1000..1999")])
     path = write(tmp_path)
     alone, plan = (make_plan(path, some, ask=simulated, replications=20) for some in (points[:1], points))
-    start = sweep(alone, lambda: local(1), folder=tmp_path / "start").spent  # of the worker, its imports and the table
-    spent = sweep(plan, lambda: local(1), folder=tmp_path / "out").spent
+    start = sweep(alone, partial(local, 1), folder=tmp_path / "start").spent  # of the worker, its imports and the table
+    spent = sweep(plan, partial(local, 1), folder=tmp_path / "out").spent
     scenario = load_scenario(path, changes=["application.parameters.n=1500"])
     run(scenario, replications=20)
     begun_s = time.monotonic()

@@ -1,17 +1,20 @@
 """A scenario of 16 PEs to sweep over, and questions of points that kill who answers them."""
 
-import logging
 import os
 import signal
 import sys
+import tempfile
 import time
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from simulator import whatif
 from simulator.experiments.sweep import local, make_plan, simulated, sweep
+from simulator.experiments.sweep.work import answer_batch, hand
 
 SCENARIO = """\
 format: 1
@@ -90,33 +93,38 @@ if __name__ == "__main__":
     from tests.support import sweep_points  # workers find the question there, not in __main__
 
     plan = sweep_points.counted_plan(Path(sys.argv[1]), sys.argv[3])
-    sweep(plan, lambda: local(2), folder=Path(sys.argv[2]), resume=True)
+    sweep(plan, partial(local, 2), folder=Path(sys.argv[2]), resume=True)
 
 
 N = "application.parameters.n"
 
 
-@contextmanager
-def thread():
-    """A Dask cluster without processes."""
-    from distributed import Client, LocalCluster
+class Thread:
+    """Workers that are one thread of this process."""
 
-    with (
-        LocalCluster(
-            n_workers=1,
-            threads_per_worker=1,
-            processes=False,
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
+    killed = BrokenExecutor
+
+    def __init__(self, plan, pool):
+        self.plan = plan
+        self.pool = pool
+
+    def count(self):
+        return 1
+
+    def submit(self, places):
+        return self.pool.submit(answer_batch, self.plan.name, places, self.plan.ask)
+
+
+@contextmanager
+def thread(plan):
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1) as pool:
+        hand(plan.name, plan.payload(), folder, 1)
+        yield Thread(plan, pool)
 
 
 def plan_of(path, *varied, ask=simulated, **options):
     return make_plan(path, whatif.points([whatif.read_varied(text) for text in varied]), ask=ask, **options)
 
 
-def never():
-    raise AssertionError("a cluster was started")
+def never(_plan):
+    raise AssertionError("workers were started")

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,15 +13,18 @@ from typing import Any
 from simulator.base import files
 from simulator.base.errors import ApportionError, ScenarioError, SweepError
 from simulator.engines.run import run
-from simulator.experiments.sweep.clusters import cores_here
 from simulator.experiments.sweep.plan import LIMIT_BYTES, Ask, Plan, version_of
 from simulator.platform.nodes import Platform
 from simulator.results.files import sealed
 from simulator.scenario_file.load import Template
 from simulator.scenario_file.scenario import Scenario
 
-_ready: dict[tuple[str, str], "Ready"] = {}
-"""What this process was handed last, by the name of the plan and where its files lie."""
+_handed: dict[str, tuple[str, str, int]] = {}
+"""What this process was handed, by the name of the plan: its payload, where files may lie, threads to use."""
+_ready: dict[str, "Ready"] = {}
+"""The plan that this process answered last, by its name."""
+_one_at_a_time = threading.Lock()
+"""A worker of Dask's may have several threads; a point uses all of them."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Ready:
     @classmethod
     def of_payload(cls, payload: str, folder: Path, ask: Ask) -> "Ready":
         """What `Plan.payload` says; the files in it are put into a folder of the worker's own."""
-        _load_engine()
+        load_engine()
         handed = json.loads(payload)
         if handed["version"] != version_of(ask):
             raise SweepError("worker: its apportion or one of its libraries has another version; install the same one")
@@ -51,7 +55,7 @@ class Ready:
     @classmethod
     def of_plan(cls, plan: Plan) -> "Ready":
         """The same in the process that planned it."""
-        _load_engine()
+        load_engine()
         points = tuple((point.hash, point.changes) for point in plan.points)
         template = Template.of_data(plan.data, plan.path, plan.paths)
         return cls(template, points, plan.replications, plan.truths, plan.strata, plan.seed, plan.oversized)
@@ -109,7 +113,7 @@ def _is(path: Path, wanted: str) -> bool:
         return False
 
 
-def _load_engine() -> None:
+def load_engine() -> None:
     """Load the compiled engine first: then which engine runs depends on nothing that this process did before."""
     import simulator.engines.compiled.run  # noqa: F401
 
@@ -129,21 +133,27 @@ def simulated(scenario: Scenario, threads: int) -> dict[str, Any]:
     }
 
 
-def answer_batch(name: str, payload: str, folder: str, places: list[int], ask: Ask, threads: int) -> str:
+def hand(name: str, payload: str, folder: str, threads: int) -> None:
+    """Give this process a plan to answer points of."""
+    _handed[name] = payload, folder, threads
+
+
+def answer_batch(name: str, places: list[int], ask: Ask) -> str:
     """Answers of some points as JSON text: of each its place, its document or its errors, and the seconds it took."""
-    ready = _ready.get((name, folder))
-    if ready is None:
-        ready = Ready.of_payload(payload, Path(folder), ask)
-        _ready.clear()
-        _ready[name, folder] = ready
-    return json.dumps([_answered(ready, place, ask, threads) for place in places])
+    payload, folder, threads = _handed[name]
+    with _one_at_a_time:
+        if name not in _ready:
+            ready = Ready.of_payload(payload, Path(folder), ask)
+            _ready.clear()
+            _ready[name] = ready
+        return json.dumps([_answered(_ready[name], place, ask, threads) for place in places])
 
 
-def answer_here(plan: Plan, places: Sequence[int], tell: Callable[[dict[str, Any]], None]) -> None:
+def answer_here(plan: Plan, places: Sequence[int], tell: Callable[[dict[str, Any]], None], threads: int) -> None:
     """Answer some points in this process, one by one."""
     ready = Ready.of_plan(plan)
     for place in places:
-        tell(_answered(ready, place, plan.ask, cores_here()))
+        tell(_answered(ready, place, plan.ask, threads))
 
 
 def _answered(ready: Ready, place: int, ask: Ask, threads: int) -> dict[str, Any]:

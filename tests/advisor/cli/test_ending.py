@@ -181,22 +181,9 @@ def limited(*arguments, **limits):
     return ended(start(*arguments, preexec_fn=lower), 300)
 
 
-@pytest.mark.parametrize("files", [16, pytest.param(40, marks=pytest.mark.slow)])
-def test_whatif_with_too_few_files_is_one_line(files):
-    code, out, err = limited(*WHATIF, NOFILE=files)
-    assert (code, out, err.count("\n")) == (1, "", 1)
-    assert f"open files needed, this shell allows {files}: raise that (ulimit -n " in err
-
-
-@pytest.mark.slow
-def test_a_limit_that_may_be_raised_is(tmp_path):
-    code, _, err = shell('ulimit -Sn 16; "$@"', *WHATIF, "-o", tmp_path / "out")
-    assert code == 0, err
-
-
 @pytest.mark.parametrize(
     ("arguments", "files"),
-    [(TRIAD, 8), pytest.param(["quickstart", "--budget", "10s"], 6, marks=pytest.mark.slow)],
+    [(TRIAD, 8), (WHATIF, 12), pytest.param(["quickstart", "--budget", "10s"], 6, marks=pytest.mark.slow)],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
 def test_measuring_with_too_few_files_is_one_line(tmp_path, arguments, files):

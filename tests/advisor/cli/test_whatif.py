@@ -168,7 +168,7 @@ def test_more_cores_pay_as_they_get_work_and_what_runs_now_stands_beside(apporti
     ],
 )
 def test_bad_input_is_one_line(apportion, monkeypatch, tmp_path, arguments, error):
-    monkeypatch.setattr("simulator.experiments.sweep.clusters.CONNECT_S", 0.2)
+    monkeypatch.setattr("simulator.experiments.sweep.scheduler.CONNECT_S", 0.2)
     code, said, errors = apportion("whatif", write(tmp_path), *arguments)
     assert (code, said) == (2, "")
     (line,) = errors.splitlines()

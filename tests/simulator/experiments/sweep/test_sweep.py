@@ -7,7 +7,7 @@ import pytest
 from simulator import Interrupted, ScenarioError, load_results, load_scenario, run
 from simulator.base.errors import SweepError
 from simulator.experiments.sweep import answer_alone, simulated, sweep
-from simulator.experiments.sweep.work import answer_batch
+from simulator.experiments.sweep.work import answer_batch, hand
 from tests.support.sweep_points import N, never, plan_of, thread, write
 
 
@@ -150,7 +150,8 @@ def test_a_machine_without_the_files_gets_copies(tmp_path, name):
     payload, expected = plan.payload(), answer_alone(plan, plan.points[1])
     (tmp_path / "here").rename(tmp_path / "gone")
     (tmp_path / "traces").rename(tmp_path / "gone too")
-    (answer,) = json.loads(answer_batch("name", payload, str(tmp_path / "worker"), [1], simulated, 1))
+    hand("name", payload, str(tmp_path / "worker"), 1)
+    (answer,) = json.loads(answer_batch("name", [1], simulated))
     assert (answer["errors"], answer["text"]) == (None, expected)
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from contextlib import ExitStack
+from functools import partial
 
 import psutil
 import pytest
@@ -161,7 +162,7 @@ def test_the_point_that_takes_all_memory_is_named_and_the_rest_completes(tmp_pat
     worker("--nanny", "--memory-limit", "500MB")
     points = whatif.points([whatif.read_varied(f"application.parameters.n={POISON - 3}..{POISON + 3}")])
     plan = make_plan(write(tmp_path), points, ask=hungry)
-    found = sweep(plan, lambda: existing(address), folder=tmp_path / "out")
+    found = sweep(plan, partial(existing, address), folder=tmp_path / "out")
     said = "its worker was killed, and once more when it was tried alone"
     assert reasons(plan, found) == {(f"application.parameters.n={POISON}",): said}
     assert len(finished(tmp_path / "out")) == len(plan.points) - 1
