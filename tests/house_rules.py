@@ -36,7 +36,7 @@ CLOCKS = {
 }
 
 LINES = {
-    "simulator/base": (5_380, 3_700),
+    "simulator/base": (5_180, 3_700),
     "simulator/models": (11_810, 11_000),
     "simulator/load_traces": (1_920, 1_900),
     "simulator/platform": (4_490, 4_000),
@@ -44,9 +44,9 @@ LINES = {
     "simulator/scheduling": (2_055, 1_900),
     "simulator/scenario_file": (7_170, 5_800),
     "simulator/engines": (11_300, 10_800),
-    "simulator/results": (4_840, 4_200),
-    "simulator/experiments": (1_745, 1_500),
-    "simulator/calibration": (13_980, 12_800),
+    "simulator/results": (4_800, 4_200),
+    "simulator/experiments": (1_620, 1_500),
+    "simulator/calibration": (13_760, 12_800),
     "simulator/characterisation": (5_070, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (640, 640),
     "advisor/advise": (9_700, 8_000),

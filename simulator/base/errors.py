@@ -1,6 +1,5 @@
 """Every error a user can cause, each as lines that say where, what is wrong and what to do."""
 
-import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import islice
@@ -12,25 +11,6 @@ _LONGEST = 1500
 """Most letters of a line."""
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What reading fields of a document raises where it does not have the form that its readers rely on."""
-
-
-_OF_PYTHON = re.compile(
-    "could not convert|invalid literal|(not enough|too many) values|setting an array|zip|cannot reshape"
-    "|.*(argument|iterable|broadcast|update sequence)"
-)
-"""How sentences begin that Python and NumPy say of a value, in their own words."""
-
-
-def malformed(error: Exception) -> str:
-    """What is wrong with a document by what reading it raised, see `MALFORMED`: in words, none of Python's own."""
-    if isinstance(error, KeyError) and error.args and isinstance(error.args[0], str):
-        return f"its {error.args[0]!r} is missing or unknown"
-    if isinstance(error, ArithmeticError):
-        return "a number in it is out of range"
-    text = str(error)
-    if type(error) is ValueError and text and not _OF_PYTHON.match(text):
-        return text
-    return "an entry in it is of another form"
 
 
 def on_one_line(text: str) -> str:

@@ -3,7 +3,6 @@
 import contextlib
 import html
 import io
-import itertools
 import math
 import re
 import warnings
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLUMN_IN", "NOTHING", "Drawing", "cut_texts", "figure_kind"]
+__all__ = ["COLUMN_IN", "NOTHING", "Drawing", "figure_kind"]
 
 Entry = Mapping[str, Any]
 """A part of a result document: plain data."""
@@ -185,22 +184,14 @@ class Drawing:
     def save(
         self, path: Path, *, width_in: float = 2 * COLUMN_IN, height_in: float | None = None, panel: str | None = None
     ) -> None:
-        """Write a file for a paper, of all panels by default, if its texts lie within it.
+        """Write a file for a paper, of all panels by default.
 
-        Raises ScenarioError if the ending of its name is none of `FORMATS`, or the figure is too narrow or too low for
-        its texts.
+        Raises ScenarioError if the ending of its name is none of `FORMATS`.
         """
         kind = figure_kind(path)
         shown = list(self.panels.values()) if panel is None else [self.panels[panel]]
         figure: Any = self._printed(shown, width_in, height_in)[0].figure
         with _styled(_PRINTED, _ON_PAPER):
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message="constrained_layout not applied", category=UserWarning)
-                figure.canvas.draw()
-            if lost := cut_texts(figure):
-                width, height = figure.get_size_inches()
-                said = f"its text {lost[0]!r} would be cut off; give it more --width or --height"
-                raise ScenarioError(f"{path}: at {width:.3g} x {height:.3g} in the figure is too small: {said}")
             _write(figure, path, kind)
 
     def _printed(self, panels: Sequence[Panel], width_in: float, height_in: float | None) -> "Sequence[Axes]":
@@ -236,6 +227,7 @@ def _styled(style: Any, colours: Sequence[str]) -> Iterator[None]:
     from matplotlib import rcsetup
 
     with matplotlib.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="constrained_layout not applied", category=UserWarning)
         warnings.filterwarnings("ignore", message=r"Glyph .* missing", category=UserWarning)  # the reader's font has it
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(style)
@@ -378,40 +370,3 @@ def _key(figure: "Figure | None", grid: Iterable["Axes"]) -> None:
     else:
         anchor: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
         grid[0].legend(list(once.values()), list(once), **anchor, **close)
-
-
-def cut_texts(figure: "Figure") -> list[str]:
-    """Texts of a drawn figure that do not lie within it, and names of ticks that lie upon others."""
-    from matplotlib.text import Text
-
-    canvas: Any = figure.canvas
-    renderer = canvas.get_renderer()
-    width, height = figure.bbox.width, figure.bbox.height
-    axis = [side for axes in figure.axes for side in (axes.xaxis, axes.yaxis)]
-    hidden = {label for side in axis for label in side.get_ticklabels(which="both")}
-    shown = [_seen_names(side) for side in axis]
-    texts = [text for text in figure.findobj(Text) if text not in hidden]
-    lost = []
-    for text in (*texts, *itertools.chain(*shown)):
-        if text.get_visible() and str(text.get_text()).strip():
-            box = text.get_window_extent(renderer)
-            if box.x0 < -1 or box.y0 < -1 or box.x1 > width + 1 or box.y1 > height + 1:
-                lost.append(str(text.get_text()))
-    for side, names in zip(axis, shown, strict=True):
-        lost += _upon_each_other(names, renderer, side.axis_name)
-    return lost
-
-
-def _seen_names(axis: Any) -> list[Any]:
-    """The names of ticks that lie in what the axis shows."""
-    low, high = sorted(axis.get_view_interval())
-    room = 1e-9 * (high - low)
-    shown = [tick for tick in axis.get_major_ticks() if low - room <= tick.get_loc() <= high + room]
-    return [tick.label1 for tick in shown if tick.label1.get_visible()]
-
-
-def _upon_each_other(names: Sequence[Any], renderer: Any, side: str) -> list[str]:
-    """Names of ticks that overlap the one before them."""
-    boxes = [(name.get_window_extent(renderer), str(name.get_text())) for name in names if name.get_text().strip()]
-    ends = sorted((((box.x0, box.x1) if side == "x" else (box.y0, box.y1)), text) for box, text in boxes)
-    return [text for ((_, before), _), ((start, _), text) in itertools.pairwise(ends) if start < before - 0.5]

@@ -5,6 +5,7 @@ import csv
 import gzip
 import hashlib
 import io
+import itertools
 import json
 import math
 import os
@@ -18,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from importlib import resources
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, reason
 
@@ -51,14 +52,11 @@ LEAST_FREE_BYTES = 2**20
 """Room that a file or folder must have before anything is computed for it."""
 LONGEST_NAME_BYTES = 240
 """Of a file: systems allow 255, and a file has a longer name while it is written."""
-T = TypeVar("T")
 MAX_LEVELS = 100
 """Lists and objects of JSON that lie in each other, so that no reader of what was parsed runs out of stack."""
 _HOLD = (dict, list)
 _MOST_DIGITS = 308
 """Digits of a whole number in JSON, sign included; any of so many is also a float."""
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)", re.ASCII)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _STANDARD_ERROR = 2
 _GZIP = b"\x1f\x8b"
@@ -456,30 +454,15 @@ def write_json(path: Path, document: object) -> None:
 
 
 def csv_lines(rows: Iterable[Sequence[object]]) -> str:
-    """Rows as lines of CSV in which no text is a formula to a spreadsheet; `plain_cell` gives back what was written.
-
-    A text that begins with =, +, -, @, a tab or a carriage return and is no number gets an apostrophe before it, and
-    so does one that begins so after apostrophes of its own.
-    """
+    """Rows as lines of CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")  # so that both are quoted within a cell
-    ends = []
+    ends = [0]
     for row in rows:
-        writer.writerow([harmless_cell(cell) for cell in row])
+        writer.writerow(row)
         ends.append(text.tell())
-    whole, starts = text.getvalue(), [0, *ends]
-    return "".join(f"{whole[start : end - 2]}\n" for start, end in zip(starts, ends, strict=False))
-
-
-def harmless_cell(cell: T) -> T | str:
-    """A cell that a spreadsheet does not take for a formula; see `csv_lines`."""
-    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
-
-
-def plain_cell(cell: str) -> str:
-    """A cell as it was before `harmless_cell`."""
-    bare = cell[1:]
-    return bare if cell.startswith("'") and _FORMULA.match(cell) and not _NUMBER.fullmatch(bare) else cell
+    whole = text.getvalue()
+    return "".join(f"{whole[start : end - 2]}\n" for start, end in itertools.pairwise(ends))
 
 
 def write_pieces(path: Path, pieces: Iterable[str]) -> None:
@@ -636,64 +619,25 @@ def user_state() -> Path | None:
 
 
 def private_folder(path: Path) -> Path | None:
-    """A folder in which nobody else can put, change or replace anything, without links on the way to it.
+    """A folder that belongs to this user and that nobody else can write in; it is made if it is not there.
 
-    It is made, for its owner alone, if it is not there. None if it cannot be made or written, belongs to somebody else,
-    or others can write in it or in a folder above it; in those above only if their sticky bit does not keep others from
-    renaming what is in them. On systems whose users have no numbers it is trusted as it is.
+    None if it cannot be made or written, is another user's, as is a link on the way to it, or others can write there.
+    On systems whose users have no numbers it is trusted as it is.
     """
     with contextlib.suppress(OSError, ValueError):
+        for folder in (*reversed(path.parents), path):
+            with contextlib.suppress(FileExistsError):
+                folder.mkdir(mode=0o700)
+        real = path.resolve(strict=True)
+        if not os.access(real, os.W_OK | os.X_OK):
+            return None
         if not hasattr(os, "geteuid"):
-            path.mkdir(parents=True, exist_ok=True)
-            return path if os.access(path, os.W_OK) else None
-        if all(_kept_safe(part) for part in _way_to(path)):
-            _make_private(path)
-            real = Path(os.path.realpath(path, strict=True))
-            found = real.lstat()
-            mine = found.st_uid == os.geteuid() and not _others_write(found)
-            if mine and os.access(real, os.W_OK | os.X_OK) and all(_kept_safe(part) for part in real.parents):
-                return real
+            return real
+        found = real.stat()
+        alone = not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if alone and found.st_uid == path.lstat().st_uid == os.geteuid():
+            return real
     return None
-
-
-def _way_to(path: Path) -> list[Path]:
-    """What is there of a path, links in it included and where they lead: all that decides which folder it names."""
-    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - links are looked at themselves
-    parts = [part for part in (absolute, *absolute.parents) if os.path.lexists(part)]
-    real = Path(os.path.realpath(path))
-    return [*parts, *(part for part in real.parents if part.exists())]
-
-
-def _kept_safe(path: Path) -> bool:
-    """Whether only its owner, who is this user or root, can replace what it holds."""
-    found = path.lstat()
-    owned = found.st_uid in {0, os.geteuid()}
-    return owned and (stat.S_ISLNK(found.st_mode) or bool(found.st_mode & stat.S_ISVTX) or not _others_write(found))
-
-
-def _others_write(found: os.stat_result) -> bool:
-    """Whether others than the owner may write; a group that has the user's name and nobody else in it is no other."""
-    if found.st_mode & stat.S_IWOTH:
-        return True
-    return bool(found.st_mode & stat.S_IWGRP) and not _own_group(found.st_gid)
-
-
-def _own_group(number: int) -> bool:
-    import grp
-    import pwd
-
-    with contextlib.suppress(KeyError):  # in neither list
-        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(number)
-        alone = set(group.gr_mem) <= {user.pw_name}
-        return user.pw_gid == number and group.gr_name == user.pw_name and alone
-    return False
-
-
-def _make_private(path: Path) -> None:
-    """Make a folder and those above it that are missing, each for its owner alone."""
-    for folder in (*reversed(path.parents), path):
-        with contextlib.suppress(FileExistsError):
-            folder.mkdir(mode=0o700)
 
 
 def _umask() -> int:

@@ -123,10 +123,7 @@ def parse_table(text: str, *, place: str, delimiter: str | None = None) -> Table
         raise ScenarioError(f"{place}: there is no header line; begin with the names of the columns")
     mark = delimiter or next((m for m in ",;\t" if m in lines[0][1]), ",")
     try:
-        cells = [
-            tuple(files.plain_cell(c.strip()) for c in row)
-            for row in csv.reader((line for _, line in lines), delimiter=mark)
-        ]
+        cells = [tuple(c.strip() for c in row) for row in csv.reader((line for _, line in lines), delimiter=mark)]
     except csv.Error as error:
         raise ScenarioError(f"{place}: this is no CSV table: {error}") from error
     names, rows, numbers = cells[0], cells[1:], [number for number, _ in lines[1:]]

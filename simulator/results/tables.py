@@ -168,7 +168,7 @@ def write_table(path: Path, frames: Iterable["pd.DataFrame"]) -> None:
     with files.open_whole(path) as stream:
         if path.suffix == ".csv":
             for number, frame in enumerate(frames):
-                stream.write(_harmless(frame).to_csv(index=False, header=not number).encode())
+                stream.write(frame.to_csv(index=False, header=not number).encode())
             return
         import pyarrow as pa
         from pyarrow import parquet
@@ -199,20 +199,9 @@ def read_table(path: Path, kinds: Mapping[str, str]) -> "pd.DataFrame":
             raise ScenarioError(f"{path}: {str(error).splitlines()[0]}; give a whole Parquet file") from None
     text = files.read_text(path, limit_bytes=LIMIT_BYTES)
     try:
-        named = {files.harmless_cell(name): kind for name, kind in kinds.items()}
-        frame = pd.read_csv(io.StringIO(text), dtype=named, keep_default_na=False, na_values=[""])
+        frame = pd.read_csv(io.StringIO(text), dtype=dict(kinds), keep_default_na=False, na_values=[""])
     except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError):
         raise ScenarioError(f"{path}: a cell is not of its column's kind; give the table as it was written") from None
-    frame.columns = frame.columns.map(files.plain_cell)
     if missing := sorted(set(kinds) - set(frame.columns)):
         raise ScenarioError(f"{path}: the column {missing[0]!r} is missing; write the table again")
-    for name in frame.select_dtypes(["object", "string"]):
-        frame[name] = frame[name].map(files.plain_cell, na_action="ignore")
     return frame
-
-
-def _harmless(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """The same table, where no text is a formula to a spreadsheet."""
-    texts = frame.select_dtypes(["object", "string"])
-    harmless = {name: texts[name].map(files.harmless_cell, na_action="ignore") for name in texts}
-    return frame.assign(**{str(name): cells for name, cells in harmless.items()}).rename(columns=files.harmless_cell)

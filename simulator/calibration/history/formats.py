@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.base import files, units
-from simulator.base.errors import MALFORMED, ScenarioError, malformed
+from simulator.base.errors import MALFORMED, ScenarioError
 from simulator.base.tables import parse_table
 from simulator.base.units import to_number
 from simulator.calibration.history.store import TOTAL, RunRecord, is_history
@@ -278,9 +278,7 @@ def _extrap_json(text: str, place: str) -> tuple[list[str], _Regions]:
                 point = tuple(float(x) for x in entry["point"])
                 regions.setdefault(region, {})[point] = [float(x) for x in entry["values"]]
     except MALFORMED as error:
-        raise ScenarioError(
-            f"{place}: {malformed(error)}: this is not Extra-P's JSON with parameters and measurements"
-        ) from error
+        raise ScenarioError(f"{place}: this is not Extra-P's JSON with parameters and measurements") from error
     return names, regions
 
 

@@ -136,6 +136,7 @@ def simulated(scenario: Scenario, threads: int) -> dict[str, Any]:
 def hand(name: str, payload: str, folder: str, threads: int) -> None:
     """Give this process a plan to answer points of."""
     _handed[name] = payload, folder, threads
+    _ready.pop(name, None)
 
 
 def answer_batch(name: str, places: list[int], ask: Ask) -> str:

@@ -5,7 +5,7 @@ The same data give the same bytes. On a page colours are `currentColor` and CSS 
 nothing to draw the drawing is false.
 """
 
-from simulator.base.figures import COLUMN_IN, Drawing, cut_texts, figure_kind
+from simulator.base.figures import COLUMN_IN, Drawing, figure_kind
 from simulator.results.plots.answer import coverage_of, runs, scorecard, shares
 from simulator.results.plots.fits import memory, memory_fit, neighbours, network, process_counts, runtime, runtime_fit
 from simulator.results.plots.jobs import busy, classes, pes, waits
@@ -36,7 +36,6 @@ __all__ = [
     "classes",
     "costs",
     "coverage_of",
-    "cut_texts",
     "differences",
     "drawing_of",
     "ended",

@@ -1,5 +1,3 @@
-import csv
-import io
 import json
 import os
 import subprocess
@@ -123,32 +121,6 @@ def test_json_is_read_strictly(text, message):
 def test_json_that_is_right_is_read_as_python_reads_it():
     text = '{"a": [1, -2.5e-300, true, null, "\\ud83d\\ude00", "\\\\ud800"], "b": {"a": 1}, "": ' + "9" * 300 + "}"
     assert files.parse_json(text, "P") == json.loads(text)
-
-
-FORMULAS = (
-    "=1+1",
-    "+x",
-    "-x",
-    "@sum",
-    "\tx",
-    "\rx",
-    "'=1",
-    "''-x",
-    "'-5",
-    "=",
-    "-",
-    "-1-1",
-    "+1,2",
-    "=cmd|' /C calc'!A0",
-)
-PLAIN = ("x", "", "-1", "+2.5e3", "-inf", "'x", "'5", "1=2", " =1", "a@b")
-
-
-def test_cells_are_no_formulas_and_come_back_as_they_were():
-    (row,) = csv.reader(io.StringIO(files.csv_lines([(*FORMULAS, *PLAIN, -1.5, None)]), newline=""))
-    assert [cell for cell in row[: len(FORMULAS)] if not cell.startswith("'")] == []
-    assert row[len(FORMULAS) :] == [*PLAIN, "-1.5", ""]
-    assert [files.plain_cell(cell) for cell in row] == [*FORMULAS, *PLAIN, "-1.5", ""]
 
 
 @pytest.mark.parametrize("there", [True, False])

@@ -77,23 +77,6 @@ def test_a_link_of_another_user_is_not_followed(nowhere, tmp_path):
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-@pytest.mark.parametrize(("mode", "safe"), [(0o777, False), (0o1777, True), (0o755, True)])
-def test_a_folder_above_in_which_others_can_rename_is_not_trusted(tmp_path, mode, safe):
-    (tmp_path / "above").mkdir()
-    (tmp_path / "above").chmod(mode)
-    wanted = tmp_path / "above" / "between" / "own"
-    assert files.private_folder(wanted) == (wanted if safe else None)
-    assert wanted.exists() == safe
-
-
-@as_root
-def test_a_folder_above_of_another_user_is_not_trusted(tmp_path):
-    (tmp_path / "above").mkdir(mode=0o755)
-    (tmp_path / "above" / "own").mkdir(mode=0o700)
-    os.chown(tmp_path / "above", ANOTHER, ANOTHER)
-    assert files.private_folder(tmp_path / "above" / "own") is None
-
-
 def test_a_user_without_a_home_has_one_too(nowhere, monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME")
 

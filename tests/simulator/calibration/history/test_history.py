@@ -278,7 +278,7 @@ def test_slurm_arrays_heterogeneous_jobs_memory_and_what_has_not_ended(tmp_path)
             "PARAMETER p\nPIONTS (1)\n",
             ":2: 'PIONTS' is no line of Extra-P; write PARAMETER, POINTS, REGION, METRIC or DATA",
         ),
-        ('{"parameters": ["p"]}', "its 'measurements' is missing or unknown"),
+        ('{"parameters": ["p"]}', "this is not Extra-P's JSON with parameters and measurements"),
         (
             "JobID|State\n1|COMPLETED\n",
             "the columns are JobID, State, without JobID or Elapsed (raw or not); run sacct -P without -n",
