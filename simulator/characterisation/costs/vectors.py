@@ -246,21 +246,13 @@ def hardware_model(
     clock_hz: float | None,
     provenance: Mapping[str, Any],
     warnings: Sequence[str] = (),
-    leave_out: str | None = None,
-    shrinkages: Mapping[str, float] | None = None,
 ) -> HardwareModel:
     """All cost vectors; what they rest on is in its provenance, so that they can be fitted again without a program."""
     vectors: dict[Method, CostVector] = {"dbc": design_vector(clock_hz), "poc": flop_vector(observations)}
     quality: dict[str, Any] = {}
     for method in GUESSES:
         if operations(observations, method):
-            found = fitted_vector(
-                observations,
-                method,
-                memory=memory if method == "icc" else None,
-                leave_out=leave_out,
-                shrinkage=(shrinkages or {}).get(method),
-            )
+            found = fitted_vector(observations, method, memory=memory if method == "icc" else None)
             vectors[method], quality[method] = found.costs, found.quality
     vectors["ct"] = CostVector.timed()
     rests_on = dict(provenance) | {

@@ -23,6 +23,8 @@ KINDS = ("speed", "memory", "network", "neighbours", "node")
 """Kinds of files that can be joined."""
 FORMAT = 1
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_BARE = {"sizes_bytes", "packet_bytes"}
+"""Keys of plain message times."""
 UNNAMED = "unnamed"
 """What the kernel of a model is called that does not say."""
 
@@ -83,12 +85,12 @@ def read_document(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def kind_of(document: Mapping[str, Any], path: str | Path) -> str:
-    """Which kind of file it is; message times without a kind, as quickstart keeps them, are a network.
+    """Which kind of file it is; plain message times are a network.
 
     Raises ScenarioError if it is none that can be joined.
     """
     kind = document.get("kind")
-    if kind is None and (_bare_link(document) is not None):
+    if kind is None and _BARE & document.keys():
         return "network"
     if kind not in KINDS:
         found = "no kind" if kind is None else f"kind {str(kind)[:40]!r}"
@@ -96,23 +98,14 @@ def kind_of(document: Mapping[str, Any], path: str | Path) -> str:
     return str(kind)
 
 
-def _bare_link(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Where a document holds plain message times: at its top, below `model`, or below `link`."""
-    for place in (document, document.get("model"), document.get("link")):
-        if isinstance(place, dict) and ("sizes_bytes" in place or "packet_bytes" in place):
-            return place
-    return None
-
-
 def _bare_times(document: Mapping[str, Any], source: str) -> MessageModel | None:
     """Plain message times of a document, which may say more around them; None where it has none."""
-    found = None if isinstance(document.get("model"), dict) and "form" in document["model"] else _bare_link(document)
-    if found is None:
+    if not _BARE & document.keys():
         return None
     wanted = {"sizes_bytes", "times_s", "latency_s", "packet_bytes", "packet_s", "doubt"}
     with in_file(source):
-        kind = PacketModel if "packet_bytes" in found else LinkModel
-        return read(kind, {name: value for name, value in found.items() if name in wanted})
+        kind = PacketModel if "packet_bytes" in document else LinkModel
+        return read(kind, {name: value for name, value in document.items() if name in wanted})
 
 
 def is_of_one_machine(document: Mapping[str, Any]) -> bool:
@@ -348,7 +341,7 @@ _OF_NODES = {"memory": _with_memory, "neighbours": _with_neighbours}
 
 
 def _link(document: dict[str, Any], source: str) -> LinkFile:
-    """Message times: a network model, or plain times, which quickstart and tables have."""
+    """Message times: a network model, or plain times."""
     from simulator.models.network.file import FORMAT, WRITER, NetworkFile, message_cost  # only here: seldom needed
 
     model, warnings = _bare_times(document, source), tuple[str, ...]()

@@ -1,12 +1,15 @@
 """Sweeps: plans, results folders, what can be gone on with, and points alone; the worker is a thread here."""
 
 import json
+import logging
+from functools import partial
 
 import pytest
+from distributed import LocalCluster
 
 from simulator import Interrupted, ScenarioError, load_results, load_scenario, run
 from simulator.base.errors import SweepError
-from simulator.experiments.sweep import answer_alone, simulated, sweep
+from simulator.experiments.sweep import answer_alone, existing, simulated, sweep
 from simulator.experiments.sweep.work import answer_batch, hand
 from tests.support.sweep_points import N, never, plan_of, thread, write
 
@@ -100,6 +103,15 @@ def test_a_point_alone_has_the_same_bits(swept):
         ScenarioError, match=r"\-\-only is 'zz', which the hashes of 0 points begin with; give more of the hash"
     ):
         plan.find("zz")
+
+
+def test_workers_of_dask_answer_the_same(swept):
+    plan, found, _ = swept
+    quiet = {"dashboard_address": "127.0.0.1:0", "silence_logs": logging.CRITICAL}
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **quiet) as cluster:
+        again = sweep(plan, partial(existing, cluster.scheduler_address))
+    assert again.documents == found.documents
+    assert again.failed == found.failed
 
 
 def test_results_of_another_sweep_are_refused(swept, tmp_path):

@@ -262,15 +262,6 @@ def test_a_fitted_network_model_passes_through(tmp_path, models):
     assert float(platform.message_s(0, 2, 1e5)) == float(fitted.fit.model.time_s(1e5))
 
 
-def test_the_measurements_of_quickstart_hold_a_link(tmp_path, models):
-    path = tmp_path / "measurements.json"
-    path.write_text(
-        json.dumps({"format": 1, "kernels": {}, "link": {"sizes_bytes": [0, 1e6], "times_s": [1e-5, 1e-3]}})
-    )
-    platform = loaded(tmp_path, join_platform([models["n01"], path])).platform
-    assert float(platform.message_s(0, 1, 1e6)) == pytest.approx(1e-3)
-
-
 GOOD_SPEED = {"format": 2, "kind": "speed", "kernel": "k", "model": {n: [1.0] for n in ("sizes", "low", "mid", "high")}}
 NODE = {"format": 1, "kind": "node", "name": "n", "topology": TOPOLOGY, "models": [GOOD_SPEED]}
 BAD_FILES = {
