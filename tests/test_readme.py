@@ -41,7 +41,7 @@ def test_the_first_command_and_its_result_are_in_the_first_lines():
 
 def test_there_is_something_to_check():
     assert len([name for name, *_ in SHOWN if name == "README.md"]) == 2
-    assert len(SHOWN) >= 11
+    assert len(SHOWN) >= 9
     lines = shown.first(TEXT, "python").splitlines()
     assert 0 < len([line for line in lines if line]) <= PYTHON_LINES
     rows = [line for line in LINES if line.startswith("|") and "`apportion " in line]

@@ -172,11 +172,11 @@ def _entry_of(annotation: Any) -> type[Form] | None:
 
 def _parameters() -> str:
     """Parameters of the applications whose costs are counted."""
-    rows = [
-        (f"`{application}`", f"`{name}`", field.meaning, _usual(field))
-        for application, fields in PARAMETERS.items()
-        for name, field in fields.items()
-    ]
+    applications: dict[Row, list[str]] = {}
+    for application, fields in PARAMETERS.items():
+        for name, field in fields.items():
+            applications.setdefault((f"`{name}`", field.meaning, _usual(field)), []).append(f"`{application}`")
+    rows = [(", ".join(names), *what) for what, names in applications.items()]
     return _table(("application", "parameter", "meaning", "if left out"), rows)
 
 
