@@ -20,7 +20,6 @@ from tests.support.corpus import Corpus, Ending
 Command = Callable[..., tuple[int, str, str]]
 EXTRAS = {
     "test_mpi*.py": ("mpi4py", "mpi4py", "mpi"),
-    "test_optuna*.py": ("optuna", "optuna", "optuna"),
     "test_parquet*.py": ("pyarrow", "pyarrow", "parquet"),
     "test_slurm*.py": ("dask_jobqueue", "dask-jobqueue", "cluster"),
 }

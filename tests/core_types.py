@@ -32,7 +32,6 @@ TESTS = (
     "tests/simulator/base/test_ties.py",
     "tests/advisor/advise/test_judge.py",
     "tests/advisor/advise/test_ranking.py",
-    "tests/advisor/advise/test_search.py",
 )
 PROBE = """
 import json

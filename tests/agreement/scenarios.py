@@ -99,13 +99,13 @@ def link(draw, name):
 
 
 @st.composite
-def rows(draw, processes, *, careless=False):
+def rows(draw, processes, *, careless=False, shared=True):
     """A row per process, made step by step for all of them, so that no order of steps can block (unless careless)."""
     made = [[] for _ in range(processes)]
     everyone = range(processes)
+    steps = [solo, solo, pair, pair, ring, together] + [anyone, farm] * shared
     for _ in range(draw(st.integers(1, 8))):
-        step = draw(st.sampled_from([solo, solo, pair, pair, anyone, ring, together, farm]))
-        step(draw, made, everyone)
+        draw(st.sampled_from(steps))(draw, made, everyone)
     if careless:
         for process in everyone:
             for _ in range(draw(st.integers(0, 2))):
@@ -267,3 +267,17 @@ def scenarios(draw, *, careless=False):
     configurations = tuple(Configuration(f"c{i}", (1,) * processes, placed) for i, placed in enumerate(placements))
     application = Application.of_program(program, kernel="k")
     return Scenario(platform, application, configurations, draw(st.integers(1, 3)), draw(st.integers(0, 5)))
+
+
+@st.composite
+def unshared(draw):
+    """A scenario in which nothing is shared: a PE for each process, one model of message times."""
+    processes = draw(st.integers(1, 5))
+    eager = draw(st.sampled_from([0, 10, 100]))
+    network = Network.uniform(LinkModel.from_latency(draw(st.integers(1, 5)) * TICK, PER_TICK), eager_bytes=eager)
+    platform = replace(draw(platforms(processes)), network=network)
+    written = draw(rows(processes, careless=draw(st.booleans()), shared=False))
+    application = Application.of_program(Program(written, (0,) * processes, polls=draw(st.booleans())), kernel="k")
+    orders = draw(st.lists(st.permutations(range(processes)), min_size=1, max_size=2))
+    configurations = tuple(Configuration(f"c{i}", (1,) * processes, tuple(one)) for i, one in enumerate(orders))
+    return Scenario(platform, application, configurations, draw(st.integers(1, 2)), draw(st.integers(0, 99)))

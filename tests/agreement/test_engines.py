@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from simulator import run
 from simulator.base.errors import ApportionError
+from simulator.engines.compiled import direct
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Link, Network, Star
@@ -17,7 +18,7 @@ from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Exchange, Program, Recv, Send
 from simulator.scenario_file.scenario import Application, Scenario
 from simulator.scenario_file.truths import truth_of
-from tests.agreement.scenarios import doubtful, scenarios
+from tests.agreement.scenarios import doubtful, scenarios, unshared
 
 EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "30"))
 MANY = 500
@@ -52,6 +53,20 @@ def assert_same(scenario):
 @given(scenario=scenarios())
 @quick
 def test_random_programs_agree(scenario):
+    assert_same(scenario)
+
+
+@given(scenario=scenarios())
+@quick
+def test_random_programs_agree_on_the_path_that_takes_all(scenario):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(direct, "takes", lambda *_: False)
+        assert_same(scenario)
+
+
+@given(scenario=unshared())
+@quick
+def test_programs_that_share_nothing_agree(scenario):
     assert_same(scenario)
 
 
@@ -93,6 +108,13 @@ def test_hundreds_of_random_programs_agree_on_all_truths(scenario):
 @given(scenario=scenarios())
 @thorough
 def test_hundreds_of_random_programs_agree(scenario):
+    assert_same(scenario)
+
+
+@pytest.mark.slow
+@given(scenario=unshared())
+@thorough
+def test_hundreds_of_programs_that_share_nothing_agree(scenario):
     assert_same(scenario)
 
 

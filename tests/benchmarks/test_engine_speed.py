@@ -11,13 +11,9 @@ import numpy as np
 import pytest
 
 import simulator
-from simulator.models.load import LoadTrace
-from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Link, Network, Star
-from simulator.platform.nodes import PE, Load, Platform
-from simulator.programs.configuration import Configuration
+from simulator.platform.nodes import Platform
 from simulator.programs.program import Barrier, Compute, Exchange, Loop, Program
-from simulator.scenario_file.scenario import Application, Scenario
 from tests.benchmarks import ours, scenarios
 
 ROOT = Path(__file__).parents[2]
@@ -62,27 +58,6 @@ def test_cost_grows_linearly_with_processes_and_operations(kind):
     exponent = np.polyfit(np.log(PROCESSES), np.log(times), 1)[0]
     print(f"{kind}: {[f'{t * 1e3:.3g} ms' for t in times]}, exponent {exponent:.3f}")
     assert exponent <= EXPONENT
-
-
-def test_a_thousand_times_longer_trace_costs_at_most_what_its_logarithm_does():
-    """Of runs that differ by tasks only, the difference holds no table building; log 10^6 is twice log 10^3."""
-
-    def under_trace(knots, tasks):
-        times = np.linspace(0, 1000.0, knots, endpoint=False)
-        trace = LoadTrace(times, np.random.default_rng(3).uniform(0, 2, knots), 1000.0)
-        pe = PE("a", "n", {ours.KERNEL: SpeedBand.constant(1e9)}, Load(trace, "fair"))
-        volumes = np.random.default_rng(4).uniform(0, 1e7, (tasks, 1))
-        program = Program.everywhere(1, (Loop(tasks, (Compute(volumes, 1.0),)),))
-        application = Application.of_program(program, kernel=ours.KERNEL)
-        return Scenario(Platform((pe,), ours.NO_MESSAGES), application, (Configuration("c", (1,), (0,)),), 20)
-
-    few, many = 2_000, 100_000
-    costs = {
-        k: seconds(lambda k=k: under_trace(k, many)) - seconds(lambda k=k: under_trace(k, few)) for k in (10**3, 10**6)
-    }
-    ratio = costs[10**6] / costs[10**3]
-    print(f"10^6 against 10^3 samples: {ratio:.2f}")
-    assert ratio <= LONG_TRACE
 
 
 @pytest.mark.parametrize("broadcast", [True, False], ids=["B", "Bbar"])

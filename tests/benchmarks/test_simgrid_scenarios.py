@@ -21,9 +21,3 @@ def check(case, tmp_path):
 @pytest.mark.parametrize("letter", SMALLEST)
 def test_small_scenarios(letter, tmp_path):
     check(SMALLEST[letter], tmp_path)
-
-
-def test_a_file_that_is_none_is_refused(tmp_path):
-    (tmp_path / "arrays").write_bytes(b"nothing of the kind")
-    with pytest.raises(RuntimeError, match="status 2: error: FILE is not of this format"):
-        simgrid_cpp.run_scenario("F", "default", tmp_path / "arrays")

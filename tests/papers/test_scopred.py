@@ -11,8 +11,7 @@ from advisor.report.papers import NOT_REPRODUCED, REPRODUCED
 from advisor.reproduce import scopred
 from simulator.calibration import read_shipped_table
 from simulator.models import fit, make_runs
-from tests.support.scopred_splits import FORMULAS, study_splits
-from tests.support.yardstick import times_as_long
+from tests.support.scopred_splits import study_splits
 
 FIXTURES = Path(__file__).with_name("scopred_fixtures.csv")
 
@@ -129,23 +128,6 @@ def test_one_bad_run_of_three_costs_at_most_one_and_a_half_points():
         return np.mean([np.mean(table) for table in errors.values()])
 
     assert abs(mean_error(10.0) - mean_error(1.0)) <= 1.5
-
-
-def test_the_text_has_the_mean_over_all_tables(result):
-    assert "mean over 11 tables" in scopred.text(result)
-
-
-@pytest.mark.benchmark
-def test_fit_and_one_prediction_take_less_than_a_plain_loop():
-    own = [row for row in rows("scopred_observations") if row["application"] == "HPL"]
-    values = {name: [float(row[name]) for row in own] for name in ("N", "P", "Q")}
-    times, formula = [float(row["time_s"]) for row in own], FORMULAS["HPL"]
-    found = times_as_long(
-        lambda: fit({"t": formula}, {"t": make_runs(values, times)}).predict({"N": 16000.0, "P": 8.0, "Q": 8.0}),
-        samples=41,
-    )
-    print(f"a fit and a prediction: {found:.2f} plain loops")
-    assert found <= 1
 
 
 def test_every_table_has_a_verdict_that_its_cells_bear_out(result):

@@ -9,7 +9,7 @@ from simulator.models.load import LoadTrace
 from simulator.models.memory import MemoryLevel, MemoryUse
 from simulator.models.neighbours import Bandwidth, KernelUses, Occupancy, ShareTable, SharingDomain
 from simulator.models.network import LinkModel
-from simulator.platform.networks import Link, Network, Star
+from simulator.platform.networks import Link, Listed, Network, Star
 from simulator.platform.nodes import PE, Load, Node, Platform
 from simulator.programs.columns import RULES, SelfScheduling, UnitSpread
 from simulator.programs.configuration import Configuration
@@ -49,6 +49,15 @@ def loads(draw):
 
 
 @st.composite
+def listed(draw, links, nodes):
+    """Ways over any of a few links that all share."""
+    some = tuple(replace(draw(links), name=f"link{place}", shared=True) for place in range(draw(st.integers(1, 5))))
+    ways = st.lists(st.integers(0, len(some) - 1), min_size=1, max_size=4, unique=True)
+    pairs = [(one, other) for one in range(len(nodes)) for other in range(len(nodes)) if one != other]
+    return Listed(tuple(nodes), some, {pair: tuple(2 * link for link in draw(ways)) for pair in pairs})
+
+
+@st.composite
 def platforms(draw):
     """Up to four PEs on up to three nodes, each node with a disk."""
     count = draw(st.integers(1, 4))
@@ -71,9 +80,9 @@ def platforms(draw):
     if len(nodes) == 1 or draw(st.integers(0, 3)) == 0:
         network = Network.uniform(own, eager_bytes=eager)
     else:
-        star = Star(tuple(draw(links) for _ in nodes), draw(st.none() | links))
+        topology = draw(listed(links, nodes) | st.builds(Star, st.tuples(*[links] * len(nodes)), st.none() | links))
         contention = draw(st.sampled_from(["none", "fifo", "fair", "fifo", "fair"]))
-        network = Network(star, loopback=own, contention=contention, eager_bytes=eager)
+        network = Network(topology, loopback=own, contention=contention, eager_bytes=eager)
     return Platform(pes, network, tuple(Node(name, disk=draw(links)) for name in nodes))
 
 

@@ -37,12 +37,6 @@ def test_the_table_is_that_of_all_draws_but_for_rounding(ends_s):
     assert found.configurations == full.configurations
 
 
-def test_the_first_of_those_that_are_alike_is_simulated_itself():
-    made = compared(trace([0, 8], [0, 2], 10))
-    assert np.array_equal(run_alike(made, 100)[0].makespan_ticks[:, 0], run(made).makespan_ticks[:, 0])
-    assert run_alike(made, 100)[1] < 5 * len(SPLITS)
-
-
 @settings(max_examples=20, deadline=None)
 @given(
     pieces=st.lists(st.tuples(st.sampled_from([0.003, 0.02, 0.1, 2.0]), st.sampled_from([0.0, 0.5, 3.0])), min_size=1),
@@ -56,26 +50,6 @@ def test_any_load_gives_the_table_of_all_draws_but_for_rounding(pieces, seed):
     found, simulated = run_alike(made, 40)
     assert found.makespan_s == pytest.approx(run(made).makespan_s, rel=1e-6)
     assert simulated <= found.makespan_ticks.size
-
-
-def test_replications_at_unlike_ticks_are_joined_at_the_longer_one():
-    made = run(compared(trace([0, 8], [0, 2], 10)), replications=3)
-    coarse = replace(
-        made,
-        tick_s=1e-9,
-        makespan_ticks=made.makespan_ticks // 1000,
-        **{name: tuple(table // 1000 for table in getattr(made, name)) for name in TABLES[1:]},
-    )
-    for joined in (made.followed_by(coarse), coarse.followed_by(made)):
-        assert joined.makespan_s == pytest.approx(np.tile(made.makespan_s, 2), rel=1e-6)
-        assert joined.finish_ticks[0] * joined.tick_s == pytest.approx(
-            np.tile(made.finish_ticks[0], (2, 1)) * made.tick_s, rel=1e-6
-        )
-
-
-def test_who_simulated_is_the_one_that_simulated_most():
-    made = run(compared(trace([0, 8], [0, 2], 10)), replications=2, engine="process")
-    assert made.followed_by(run(compared(None), replications=3, engine="compiled")).engine == "compiled"
 
 
 NOISY = replace(band(1e9, 1e9, 1e9), noise=Noise(np.linspace(0.8, 1.2, 21)))

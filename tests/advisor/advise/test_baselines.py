@@ -108,36 +108,6 @@ def test_names_with_odd_characters_survive(name, tmp_path):
     }
 
 
-def test_nothing_is_left_of_a_pe_that_is_always_taken():
-    made = cluster({"a": 1e9, "b": 1e9}, loads={"b": trace([0], [9], 10)})
-    made = replace(
-        made,
-        platform=replace(
-            made.platform,
-            pes=tuple(
-                pe if pe.load is None else replace(pe, load=replace(pe.load, rule="idle")) for pe in made.platform.pes
-            ),
-        ),
-    )
-    (only,) = loaded_baselines(made, (), cores=True)  # the same without that PE
-    assert only.partition == (250_000,) * 4 + (0,) * 4
-
-
-def test_pes_stand_for_nodes_that_hold_several_kinds():
-    made = cluster({"a": 2e9, "b": 1e9, "c": 1e9}, cores=1, loads={"c": trace([0], [1], 10)})
-    one_node = replace(
-        made.platform,
-        pes=tuple(replace(pe, node="n") for pe in made.platform.pes),
-        network=Network.uniform(LinkModel.from_latency(1e-6, 1e10)),
-    )
-    found = node_kinds(replace(made, platform=one_node))
-    assert [(kind.names, kind.pes, kind.cores, kind.why) for kind in found] == [
-        (("a",), ((0,),), 1, ""),
-        (("b",), ((1,),), 1, ""),
-        (("c",), ((2,),), 1, "only 50 % free"),
-    ]
-
-
 def test_nodes_on_alike_switches_are_one_kind_and_order_in_the_file_does_not_matter():
     made = cluster(EIGHT, loads={"old3": DAY})
     order = [5, 2, 0, 4, 1, 3]

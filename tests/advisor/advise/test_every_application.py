@@ -53,17 +53,6 @@ def test_advice_for_a_grid_keeps_to_the_grid():
 NEAR = [(a, b) for a in range(38, 43) for b in range(38, 43)]
 
 
-def test_what_is_refined_keeps_to_the_grid_too():
-    """Speeds 5, 2, 1 and 1 fit no grid: simulation finds a better one than proportional rows and columns."""
-    pes = tuple(pe(f"pe{index}", speed * 1e8) for index, speed in enumerate((5, 2, 1, 1)))
-    application = Application("matmul_2d", "dgemm", {"n": 61, "nb": 8, "grid_rows": 2})
-    made = Scenario(Platform.uniform(pes, LinkModel.from_latency(1e-6, 1e9)), application, (), 1)
-    advice = recommend(made)
-    assert advice.configuration.name in {"refined", "joint", "stepped"}
-    found = advice.configuration
-    assert application.work.fitting(found.partition, found.grid) == found.partition
-
-
 @pytest.mark.parametrize("application", ["hpl", "fft3d"])
 def test_the_grid_of_processes_is_chosen_too(application):
     """Twelve cores that a slow network joins: no shape that was not tried is better, and the flat one is not chosen."""

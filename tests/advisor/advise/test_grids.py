@@ -1,6 +1,5 @@
 """Which grid a configuration should form: every one is simulated, and the answer is the least on the same draws."""
 
-from advisor.advise.export import export_files
 from advisor.advise.proposers.grids import grids_of
 from simulator import Application, Configuration, LinkModel, Platform, Scenario, run
 from simulator.experiments.sweep.folder import keeping
@@ -22,17 +21,6 @@ def test_shares_follow_the_grid():
         assert one.partition == made.application.work.fitting(asked.partition, one.grid)
         assert sum(one.partition) == 144
         made.program(one)
-
-
-def test_hpl_dat_has_the_grid():
-    made = scenario("hpl", {"n": 600, "nb": 20})
-    for grid, lines in {
-        (2, 6): ("2            Ps", "6            Qs"),
-        None: ("1            Ps", "12           Qs"),
-    }.items():
-        asked = Configuration("c", (1,) * PES, tuple(range(PES)), grid)
-        text = export_files(made.with_configurations((asked,)), asked)["HPL.dat"].splitlines()
-        assert (text[10], text[11]) == lines
 
 
 def test_a_kept_run_of_another_grid_is_not_taken(tmp_path):

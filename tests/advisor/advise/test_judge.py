@@ -9,9 +9,9 @@ from advisor import advice_of, recommend
 from advisor.advise.judge import FEW, Judge
 from advisor.advise.space import Space
 from advisor.advise.spending import OutOfBudgetError, Spending
-from simulator import Configuration, LinkModel, ScenarioError, dump_scenario, load_scenario, run
+from simulator import Configuration, LinkModel, ScenarioError, run
 from simulator.platform.nodes import Node, Platform
-from tests.support.platforms import band, pe, scenario, trace
+from tests.support.platforms import pe, scenario, trace
 
 LINK = LinkModel.from_latency(1e-6, 1e12)
 
@@ -44,45 +44,6 @@ def test_values_from_few_draws_are_made_comparable_by_the_ratio_to_the_best():
     values = judge.of(splits())
     table = run(made.with_configurations(tuple(splits()))).makespan_s.mean(axis=1)
     assert np.max(np.abs(values / table - 1)) < 0.25
-
-
-@pytest.mark.parametrize("noise", [False, True])
-def test_draws_whose_loads_stay_alike_are_simulated_once_unless_something_else_is_drawn(noise):
-    """On for a fifth of the time, so that most runs meet no change of it."""
-    load = trace([0, 8], [0, 2], 10)
-    other = band(0.9e9, 1e9, 1.1e9) if noise else 1e9
-    made = scenario([pe("a", other), pe("b", 1e9, load)], 200, link=LINK, replications=100, seed=3)
-    spending, split = Spending(), Configuration.one_each("half", (100, 100))
-    judge = Judge(Space(made), spending, draws=100)
-    judge.of([split])
-    full = run(made.with_configurations((split,)))
-    assert judge.makespans_s(split) == pytest.approx(full.makespan_s[0], rel=1e-9)
-    assert judge.ends(split) == pytest.approx(full.computed_ticks[0].mean(axis=0) * full.tick_s, rel=1e-9)
-    assert spending.runs >= 100 if noise else spending.runs < 10
-
-
-def test_draws_in_which_a_load_changes_during_the_run_are_simulated_each():
-    """It changes about once in seven runs, and all are as a full table says."""
-    load = trace([0, 0.09], [0, 2], 0.12)
-    made = scenario([pe("a", 1e9), pe("b", 1e9, load)], 200, link=LINK, replications=100, seed=3)
-    spending, split = Spending(), Configuration.one_each("half", (100, 100))
-    judge = Judge(Space(made), spending, draws=100)
-    judge.of([split])
-    full = run(made.with_configurations((split,))).makespan_s[0]
-    assert judge.makespans_s(split) == pytest.approx(full, rel=1e-6)
-    assert np.unique(np.round(full, 6)).size > 10
-    assert 10 < spending.runs < 80
-
-
-def test_what_was_asked_once_is_not_simulated_again():
-    made = loaded()
-    spending = Spending()
-    judge = Judge(Space(made), spending, draws=16)
-    first = judge.of(splits())
-    spent = spending.runs
-    again = judge.of(splits())
-    assert spending.runs == spent
-    assert first == again
 
 
 def test_a_stage_ends_with_its_runs_and_says_so():
@@ -146,13 +107,6 @@ def test_a_cost_that_nobody_says_is_refused():
         recommend(scenario([pe("a"), pe("b")], 60), objective="cost")
     with pytest.raises(ScenarioError, match="PE slow has no cost, others have one"):
         recommend(priced((3.0, None)), objective="cost")
-
-
-def test_a_price_is_written_and_read_again(tmp_path):
-    path = tmp_path / "s.yaml"
-    made = priced().with_configurations((Configuration.one_each("equal", (300, 300)),))
-    path.write_text(dump_scenario(made))
-    assert [node.price_per_hour for node in load_scenario(path).platform.nodes] == [3.0, 0.5]
 
 
 def test_more_processes_than_cores_only_where_asked_for():

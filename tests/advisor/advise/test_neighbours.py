@@ -1,7 +1,5 @@
 """Advice where PEs share domains: processes are spread over them, more of them only where they gain; all by hand."""
 
-from dataclasses import replace
-
 import pytest
 
 from advisor import explain, recommend
@@ -43,22 +41,6 @@ def test_fewer_processes_on_a_pe_of_many_cores():
     made = recommend(scenario, confirm=0)
     assert sum(map(bool, made.configuration.partition)) == 2
     assert made.runs.of(made.configuration.name)[0] == pytest.approx(24.0, rel=1e-4)
-
-
-def test_without_domains_all_cores_are_advised(channels):
-    plain = replace(channels, platform=replace(channels.platform, domains=()))
-    assert sum(map(bool, recommend(plain, confirm=0).configuration.partition)) == 16
-    assert kinds_of(plain)[0].pes == tuple(range(16))
-
-
-def test_fewer_processes_on_each_of_several_nodes():
-    """One channel for all cores of each of two nodes: two on each."""
-    changes = ["platform.nodes.0.name=n[1-2]", "platform.nodes.0.domains.0.each=16"]
-    scenario = read_template("channels").scenario(changes)
-    made = recommend(scenario, confirm=0)
-    used = [pe for pe, units in zip(made.configuration.placement, made.configuration.partition, strict=True) if units]
-    assert sorted(pe // 16 for pe in used) == [0, 0, 1, 1]
-    assert made.runs.of(made.configuration.name)[0] == pytest.approx(9.6e10 / 2.5e9 / 4 / 0.8, rel=1e-3)
 
 
 def test_the_first_pes_of_a_kind_lie_in_different_domains(channels):

@@ -28,10 +28,6 @@ def test_the_interval_holds_as_often_as_it_says():
     assert hits / 600 == pytest.approx(0.9, abs=0.03)
 
 
-def test_ties_count_half():
-    assert gain(np.array([1.0, 2.0]), np.array([1.0, 1.0])).probability == 0.75
-
-
 @pytest.mark.slow
 def test_description_agrees_with_an_independent_tool():
     from scipy import stats
@@ -109,13 +105,6 @@ def test_the_ranking_tells_the_bound_and_repeats():
     assert first.best.low_s < first.best.value_s < first.best.high_s
 
 
-def test_one_run_each_says_nothing_of_chances():
-    found = rank(1.0 + np.arange(4.0)[:, np.newaxis])
-    assert found.best.candidate == 0
-    assert found.best.p_best is None
-    assert (found.best.low_s, found.best.high_s) == (None, None)
-
-
 def test_one_run_each_says_all_where_nothing_is_drawn():
     found = rank(1.0 + np.arange(4.0)[:, np.newaxis], deterministic=True)
     assert [entry.p_best for entry in found.ranked] == [1, 0, 0, 0]
@@ -132,18 +121,6 @@ def test_few_runs_are_never_nearly_sure(runs, objective):
     assert found.best.p_near <= 1 - 0.5**runs
     assert sum(entry.p_best for entry in found.ranked) == pytest.approx(1)
     assert (found.best.low_s is None) == (objective != "mean")
-
-
-def test_a_reliability_table_tells_right_chances_from_wrong_ones():
-    generator = randomness.stream(7, "reliability")
-    stated = generator.random(5000)
-    honest = reliability(stated, generator.random(5000) < stated)
-    assert honest.deviation < 0.03
-    assert all(abs(row["stated"] - row["seen"]) < 4 * row["error"] for row in honest.bins)
-    assert reliability(stated, generator.random(5000) < stated**3).deviation > 0.1
-    table = reliability([0.05, 0.95, 1.0], [False, True, False]).to_dict()
-    assert [(row["low"], row["cases"], row["seen"]) for row in table["bins"]] == [(0.0, 1, 0.0), (0.9, 2, 0.5)]
-    assert table["brier"] == pytest.approx((0.05**2 + 0.05**2 + 1) / 3)
 
 
 def test_what_cannot_be_ranked_is_refused():

@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 
 import advisor
-from simulator import LinkModel, ScenarioError, run
-from simulator.platform.nodes import Platform
-from simulator.programs.configuration import Configuration
+from simulator import LinkModel, run
 from simulator.scenario_file.partitions import mean_share, process_times
-from simulator.scenario_file.scenario import Application, Scenario
 from tests.support.platforms import band, pe, scenario, trace
 
 
@@ -39,30 +36,9 @@ def test_a_link_too_slow_means_use_one_pe():
     assert advisor.recommend(made).configuration.partition == (60, 0)
 
 
-def test_one_pe_gets_everything():
-    assert advisor.recommend(scenario([pe("a")], 60)).configuration.partition == (60,)
-
-
 def test_the_constant_model_takes_the_benchmark_it_is_given():
     advice = advisor.recommend(unequal(5), benchmark_speeds=[2.0, 1.0])
     assert next(c for c in advice.candidates if c.name == "constant").partition == (200, 100)
-
-
-def test_same_seed_same_advice():
-    assert advisor.recommend(unequal(5)).compared == advisor.recommend(unequal(5)).compared
-
-
-def test_shows_itself_in_a_notebook():
-    assert "<b>" in advisor.recommend(unequal(5))._repr_html_()
-
-
-def test_what_cannot_be_partitioned_is_refused():
-    made = Application("matmul", "dgemm", {"n": 2})
-    three = Platform.uniform((pe("a"), pe("b"), pe("c")), LinkModel.from_latency(1, 1))
-    object.__setattr__(made, "name", "lu")  # past what constructors refuse
-    with pytest.raises(ScenarioError, match="application: name: 'lu' is unknown; take cholesky, ep, farm, fft, fft3d"):
-        advisor.recommend(Scenario(three, made, ()))
-    assert Configuration.one_each("c", (1,)).allocation(2) == (1, 0)
 
 
 def test_the_mean_share_of_an_averaged_load_is_the_one_that_runs_get():

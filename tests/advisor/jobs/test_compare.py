@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from advisor.jobs.compare import METRICS, alternatives, compare, read_policy
+from advisor.jobs.compare import alternatives, compare, read_policy
 from advisor.jobs.paired import FEWEST_STREAMS, differences, holm
 from advisor.report.job_answers import Comparison
 from simulator import Estimates, Policy, ScenarioError
@@ -88,14 +88,6 @@ def test_too_few_streams_and_overloaded_ones_tell_no_interval():
     assert Comparison.of(over).alternatives[0].metrics["wait"] > 0
 
 
-def test_no_draws_tell_means():
-    log = made(0)
-    choices = alternatives([Policy()], [Estimates()], [32])
-    found = compare(log, choices, draws="none", metrics=list(METRICS))
-    assert "draws" in found.refused
-    assert found.centres().shape == (1, len(METRICS))
-
-
 def test_the_end_of_one_log_tells_no_interval():
     case = study.Case("weeks", 44, 40, 0.6, 0, "weeks", 40)
     log, choices = study.generated(case, 0, seed=2), alternatives([Policy(), Policy(order="sjf")], [Estimates()], [32])
@@ -105,17 +97,6 @@ def test_the_end_of_one_log_tells_no_interval():
     assert rows["makespan"].low is None
     assert "last jobs" in Comparison.of(found).untold["makespan"]
     assert compare(log, choices, replications=20).refused.startswith("20 draws are too few")
-
-
-def test_unknown_words_are_refused():
-    log, choices = made(0), alternatives([Policy()], [Estimates()], [32])
-    for bad, said in (
-        ({"draws": "months"}, "there is no 'months'"),
-        ({"metrics": ["x"]}, "there is no x"),
-        ({"draws": "loads"}, "nothing of the platform"),
-    ):
-        with pytest.raises(ScenarioError, match=said):
-            compare(log, choices, **bad)
 
 
 def test_policies_are_read_from_their_words():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from advisor.jobs.forecast import StartForecasts, _Past, _Queue, forecast
+from advisor.jobs.forecast import StartForecasts, _Queue, forecast
 from simulator import Policy, ScenarioError, make_stream, run_jobs
 from tests.studies import job_forecasts as study
 
@@ -64,19 +64,6 @@ def test_a_job_that_starts_at_once_is_certain_and_others_are_not():
     assert not found.at_once
     assert found.submit_s <= found.low_s <= found.median_s <= found.high_s
     assert found.to_dict()["draws"] == 30
-
-
-def test_run_times_are_longer_than_a_job_has_lasted_and_end_at_the_limit():
-    draw = np.random.default_rng(1)
-    past = _Past(draw.integers(0, 3, 200), np.full(200, 1000.0), draw.random(200), np.arange(200))
-    drawn = past.lasting(1, 1000.0, 600.0, draw.random(500))
-    assert drawn.min() > 600
-    assert drawn.max() <= 1000
-    assert past.lasting(1, 1000.0, 999.999, np.array([0.1, 0.9])).tolist() == [1000.0, 1000.0]
-    own = np.full(200, 0.9)
-    own[past.user == 1] = 0.1
-    shares = np.mean(_Past(past.user, past.limit_s, own, past.order).lasting(1, 1000.0, 0.0, draw.random(2000)) < 500)
-    assert 0.8 < shares < 1, "the user's own jobs count most, others a little"
 
 
 def test_what_cannot_be_forecast_is_refused():

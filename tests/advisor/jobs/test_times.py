@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from advisor.jobs.setting import (
-    MOST_SIZES,
     PredictedTimes,
     Setting,
     advised_sizes,
@@ -84,16 +83,6 @@ def test_loads_are_drawn_and_quantiles_lie_between(scenario):
     assert again.seconds[0].tolist() == seconds.tolist()
 
 
-def test_few_sizes_of_a_wide_range_are_looked_at_and_none_beyond_the_cluster(scenario):
-    text = PLATFORM.replace("count: 4", "count: 60")
-    found = predict_times(stream_of([(2, 50, 64), (1, 7, 1)]), scenario(text=text), replications=1)
-    sizes = found.processes[0].tolist()
-    assert {1, 2, 7, 50, 64} <= set(sizes)
-    assert len(sizes) <= MOST_SIZES + 4
-    found = predict_times(stream_of([(2, 8, 20)]), scenario(), replications=1)
-    assert max(found.processes[0]) == 8
-
-
 def by_hand(stream, scenario, sizes=(1, 2, 4, 8), seconds=((8.0,), (4.4,), (2.6,), (2.0,)), draws=1):
     """The same times for both classes and all draws, the draw's number times a tenth longer."""
     one = np.repeat(np.array(seconds), 2, axis=1)
@@ -143,13 +132,6 @@ def test_sizes_of_rigid_jobs_stay_and_ranges_are_kept(scenario):
     stream = stream_of([(8, 8, 8), (2, 2, 4), (1, 1, 2)])
     sized, _ = advised_sizes(stream, by_hand(stream, scenario()), Policy(processors="named"), judge=lambda _runs: 1.0)
     assert sized.processors.tolist() == [8, 4, 2], "all rules are equal, the first allows the most"
-
-
-def test_advised_sizes_are_judged_on_all_draws(scenario):
-    stream = stream_of([(1, 1, 8)])
-    setting = replace(by_hand(stream, scenario(LOAD), draws=3), scenario=scenario(LOAD))
-    _, found = advised_sizes(stream, setting, Policy(processors="named"))
-    assert found["efficiency 0.3"] == pytest.approx(2.0 * 1.1)
 
 
 def test_fit_takes_what_is_planned_to_end_first(scenario):

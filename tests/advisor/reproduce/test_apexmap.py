@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from advisor.reproduce import apexmap
-from simulator import ScenarioError, plots, this_machine
+from simulator import this_machine
 from simulator.base.randomness import stream
 from simulator.calibration import fit_held_out, make_sweep
 from simulator.models.memory.forms import Constants, MemoryTimes
@@ -34,23 +34,6 @@ def test_models_parameters_and_errors():
     unseen = {one.name: one.mean for one in found.judged}
     assert unseen["model 3"] < 0.04 < unseen["model 1"] < unseen["model 0"]
     assert int(found.held_out.sum()) == round(0.2 * found.held_out.size)
-
-
-def test_a_figure_shows_cells_fitted_and_held_out(tmp_path):
-    columns = {
-        "M_words": [1e3, 1e4, 1e5],
-        "alpha": [0.1, 0.5, 1.0],
-        "L": [1, 4, 16],
-        "time_per_word_s": [1e-9, 2e-9, 4e-9],
-    }
-    arrays = {name: np.array(column, dtype=float) for name, column in columns.items()}
-    out = np.array([False, True, False])
-    figure = plots.memory_fit(arrays, np.array([1e-9, 3e-9, 3e-9]), title="model 2", held_out=out)
-    drawn = figure.svg()
-    assert all(f">{word}<" in drawn for word in ("model 2", "fitted", "held out", "M in words", "alpha", "L in words"))
-    assert drawn.count("residual, % of the time") >= 3
-    with pytest.raises(ScenarioError, match=r"ends in '\.gif'; name a file that ends in png, svg, pdf"):
-        figure.save(tmp_path / "f.gif")
 
 
 @pytest.mark.slow

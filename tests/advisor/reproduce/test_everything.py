@@ -20,7 +20,7 @@ from advisor.report.papers import (
 from advisor.reproduce import allocation, characterisation, gbbp
 from advisor.reproduce.comparison import half_of_last_digit, judged
 from advisor.reproduce.everything import lines, reproduce_all
-from simulator import ApportionError, ScenarioError
+from simulator import ScenarioError
 
 
 def failing(_folder):
@@ -106,12 +106,6 @@ def test_what_the_folder_holds(document):
     assert "12335.4" in page
     assert "The last constant of the P-T equation" in page
     assert "no room for it" in page
-
-
-def test_a_folder_that_cannot_be_is_refused(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ApportionError, match="this is a file; name a folder"):
-        reproduce_all(("allocation",), folder=tmp_path / "file")
 
 
 def test_the_papers_order_of_methods_comes_out_of_its_node_times():

@@ -12,7 +12,7 @@ from advisor.verification.allocations import AllocationPredictions
 from advisor.verification.check import VerifyPlan, _verified, comparisons, median_ratio
 from advisor.verification.interleaved import Verification
 from simulator import Scenario, ScenarioError, SpeedBand, documents, run, this_machine
-from simulator.calibration import Usage, fit_allocation_table, kept_comparisons, save_allocation_fit, state_file
+from simulator.calibration import Usage, fit_allocation_table, save_allocation_fit, state_file
 from simulator.models.doubt import Doubt, Noise
 from tests.conftest import Command
 from tests.support import platforms
@@ -138,12 +138,6 @@ def test_real_runs_are_kept_and_shown(tmp_path: Path, apportion: Command, monkey
     assert "factor to widen by: 1.00" in out
 
 
-def test_without_comparisons_it_says_how_to_make_some(apportion: Command) -> None:
-    code, out, _ = apportion("lab", "history")
-    assert (code, out.count("\n")) == (0, 1)
-    assert "apportion verify" in out
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("fitted") / "model.json"
@@ -167,7 +161,3 @@ def test_runs_of_allocations_are_compared_with_a_model(model: Path) -> None:
 def test_a_model_of_other_kinds_is_refused(model: Path) -> None:
     with pytest.raises(ScenarioError, match="this model has the kinds fast, slow, and the plan has cpu"):
         AllocationPredictions(model, ["cpu"])
-
-
-def test_nothing_is_kept_where_no_run_was_made() -> None:
-    assert kept_comparisons() == ()

@@ -13,7 +13,6 @@ import pytest
 from advisor.verification.load_band import LoadBandCheck, LoadBandPlan, SizeChecked
 from simulator import ScenarioError
 from simulator.calibration.bands import CutRule, ReplaySource, build
-from tests.support.command_line import apportion_here
 
 ROOT = Path(__file__).parents[3]
 CALL = [sys.executable, "-m", "advisor.cli", "lab", "load-check"]
@@ -30,24 +29,6 @@ def load_check(*arguments, cwd, limit_s=60):
         check=False,
         timeout=limit_s,
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "found"),
-    [
-        (("--load", "140%"), "load is 1.4; give a share above 0 and below 1"),
-        (("--kernel", "merge"), "kernel: there is no 'merge' of several sizes; name one of apexmap, "),
-        (("--durations", "1s,no"), "--durations: 'no' is no duration"),
-        (("--interval", "10ms"), "give an interval of 0.1 s or more"),
-        (("--runs", "0"), "--runs"),
-    ],
-)
-def test_bad_options_are_one_line(tmp_path, arguments, found):
-    done = apportion_here("lab", "load-check", *arguments, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    errors = [line for line in done.stderr.splitlines() if not line.startswith("recording")]
-    assert len(errors) == 1
-    assert found in errors[0]
 
 
 def checked(low, high, speeds, *, recorded=0.4):

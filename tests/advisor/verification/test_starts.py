@@ -24,17 +24,6 @@ def test_three_repetitions_meet_the_middle_and_both_quarters():
     assert found == pytest.approx(expected, abs=0.03)
 
 
-def test_the_median_of_few_even_runs_is_nearer_than_that_of_random_ones():
-    generator = randomness.stream(3, "z")
-    truth = np.median(mean_left(TRACE, generator.random(20_000) * 4, 0.5))
-    even, chance = [], []
-    for seed in range(50):
-        start_s = even_starts(TRACE, window_s=0.5, number=0, generator=randomness.stream(seed, "s"))
-        even.append(np.median(mean_left(TRACE, np.array([start_s(r) for r in range(7)]), 0.5)))
-        chance.append(np.median(mean_left(TRACE, generator.random(7) * 4, 0.5)))
-    assert np.mean(np.abs(np.array(even) - truth)) < np.mean(np.abs(np.array(chance) - truth)) / 2
-
-
 def test_several_loads_do_not_meet_their_heavy_stretches_together():
     starts = [even_starts(TRACE, window_s=0.5, number=k, generator=randomness.stream(k, "several")) for k in range(10)]
     left = np.array([mean_left(TRACE, np.array([s(r) for r in range(60)]), 0.5) for s in starts])

@@ -174,15 +174,6 @@ def test_a_command_that_fails_is_one_line(tmp_path):
 
 
 @pytest.mark.real
-def test_a_budget_too_small_says_what_is_needed(tmp_path):
-    path = tmp_path / "s.yaml"
-    path.write_text(SCENARIO.format(cpu=CPU).replace("1 Gunits/s", "1 kunits/s"))
-    done = command(path, "--budget", "5s", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "error: --budget 5s is too short for 4 runs of" in done.stderr
-
-
-@pytest.mark.real
 def test_a_killed_verification_goes_on_where_it_was(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO.format(cpu=CPU))
@@ -216,36 +207,6 @@ def test_a_file_of_runs_that_holds_something_else_is_refused(tmp_path):
     kept.write_text(json.dumps({"key": plan.key, "configuration": "equal", "repetition": 0}) + "\n")
     with pytest.raises(ScenarioError, match=r"runs\.jsonl:1: makespan_s: missing key; add it"):
         verify(plan, kept=kept, on_progress=lambda *_: None)
-
-
-@pytest.mark.real
-def test_the_document_compares_medians():
-    plan = plan_of([pe("p", 1e9, cpu=CPU)], command=("sleep", "0.0{units}"), budget_s=2.0)
-    found = documents.to_dict(verify(plan, kept=None, on_progress=lambda *_: None))
-    (entry,) = found["configurations"]
-    assert entry["measured_median_s"] == pytest.approx(np.median(entry["measured_s"]))
-    assert entry["error_percent"] == pytest.approx(100 * (entry["predicted_s"] / entry["measured_median_s"] - 1))
-    assert entry["interval_holds"] is None  # nothing is drawn, so no range was predicted
-    assert (found["regret"], found["within_2_percent"], found["pairs_in_order"]) == (0.0, True, None)
-
-
-@pytest.mark.real
-def test_an_advice_folder_is_verified_and_a_foreign_one_refused(tmp_path):
-    path = tmp_path / "s.yaml"
-    path.write_text(SCENARIO.format(cpu=CPU))
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    advise = [sys.executable, "-m", "advisor.cli", "advise", str(path), "-o", str(tmp_path / "advice")]
-    subprocess.run(advise, env=environment, capture_output=True, check=True)
-    done = command(tmp_path / "advice", "--budget", "1s", "--json", cwd=tmp_path)
-    document = json.loads(done.stdout)
-    assert done.returncode == 0, done.stderr
-    assert len(document["configurations"]) == 1  # with one PE all partitions are the same
-    assert document["repetitions"] >= 3
-    advice = tmp_path / "advice" / "advice.json"
-    advice.write_text(json.dumps(json.loads(advice.read_text()) | {"recommended": "other"}))
-    done = command(tmp_path / "advice", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "advice.json recommends 'other', which is no configuration of its scenario" in done.stderr
 
 
 def test_the_document_names_what_the_prediction_assumes():

@@ -102,18 +102,6 @@ def test_stated_chances_come_true(replications):
     assert found.deviation < (0.12 if replications == 5 else 0.04)
 
 
-def test_points_that_are_alike_share_their_chance():
-    times = np.random.default_rng(1).normal(1, 0.1, (3, 20))
-    most = 1 - 0.5**20  # of 20 draws
-    found = intervals.chances(np.stack([times[0], times[1], times[0], times[0] - 0.2]), None, seed=1).best
-    assert found[3] == pytest.approx(most)
-    found = intervals.chances(np.stack([times[0], times[0] + 0.5, times[0]]), None, seed=1).best
-    assert found == pytest.approx([most, 1 - most, most])
-    found = intervals.chances(np.stack([times[0], times[1], times[0]]), None, seed=1).best
-    assert 0 < found[0] == found[2] < 1
-    assert found[:2].sum() == pytest.approx(1)
-
-
 @pytest.mark.parametrize("replications", [3, 5, 40])
 def test_the_chance_of_one_of_two_is_that_of_a_paired_t_test(replications):
     """Common draws cancel however large they are."""
@@ -183,14 +171,6 @@ def test_a_value_of_zero_has_no_percent(tmp_path):
     assert (found["here"]["from"], found["here"]["to"]) == ("6", "24")
 
 
-def test_more_may_be_slower(tmp_path):
-    plan = plan_of(tmp_path, f"{LATENCY}=/4,/2,x1,x2")
-    factors = [1, 0.25, 0.5, 1, 2]
-    document = whatif_document(swept_of(plan, lambda point, _: np.full(20, 1.0 + max(factors[point], 0.5))))
-    (beyond,) = document["diminishing"]
-    assert (beyond["from"], beyond["beyond"], beyond["more"]) == ("100 us (x2)", "25 us (/2)", False)
-
-
 def test_changes_that_help_each_other_and_those_that_overlap(square):
     draw = noise(2)
 
@@ -208,41 +188,6 @@ def test_changes_that_help_each_other_and_those_that_overlap(square):
         assert factors[straight]["low"] < 1 < factors[straight]["high"]
     assert document["interactions"][0]["point"] == document["pays_most"]
     assert document["interactions"][0]["product"] == pytest.approx(1 / (0.5 * 0.7), rel=0.05)
-
-
-def test_three_changes_that_simply_multiply(tmp_path):
-    plan = plan_of(tmp_path, f"{LINK}=x1,x2", f"{LATENCY}=x1,/2", f"{N}=1600,1500")
-    draw = noise(4)
-
-    def makespan(point, _):
-        bits = [max(point - 1, 0) >> place & 1 for place in range(3)]
-        return 3 * 0.9 ** bits[0] * 0.8 ** bits[1] * 0.7 ** bits[2] * (1 + draw())
-
-    document = whatif_document(swept_of(plan, makespan))
-    assert document["combinations"] == 4
-    (found,) = [one for one in document["interactions"] if len(one["parts"]) == 3]
-    assert found["factor"]["low"] < 1 < found["factor"]["high"]
-    assert found["product"] == pytest.approx(1 / (0.9 * 0.8 * 0.7), rel=0.1)
-
-
-def test_what_the_scenario_has_lies_on_the_grid_however_it_is_written(square):
-    document = whatif_document(swept_of(square, lambda *_: np.ones(20)))
-    grid = document["grid"]
-    assert [[stop["as_is"] for stop in field["stops"]] for field in grid["fields"]] == [
-        [True, False, False],
-        [False, False, True],  # latencies ascend
-    ]
-    assert grid["points"][0][2] == 1
-    assert document["points"][1]["differs"] == []
-    assert document["points"][1]["same_as"] == 0
-    assert document["sentence"].startswith("No change pays")
-
-
-def test_a_default_that_the_file_does_not_say_is_recognised(tmp_path):
-    path = "platform.nodes.fast.pes.0.cores"
-    document = whatif_document(swept_of(plan_of(tmp_path, f"{path}=1,2"), lambda *_: np.ones(20)))
-    assert document["parameters"] == {path: 1}
-    assert [point["differs"] for point in document["points"]] == [[], [], [path]]
 
 
 def test_the_simplest_point_within_a_percent_is_told(square):
@@ -282,13 +227,6 @@ def test_a_few_draws_that_are_alike_by_chance_do_not_pay(tmp_path, replications)
     assert document["diminishing"] == []
 
 
-def test_two_draws_keep_others_in_question(tmp_path):
-    """Nine standard errors of two draws are one case in thirty: the chance is Student's, not 1."""
-    plan = plan_of(tmp_path, f"{LINK}=x2", replications=2)
-    document = whatif_document(swept_of(plan, lambda point, _: [1.0, 1.0] if not point else [0.8, 0.64]))
-    assert document["points"][1]["chance"] <= 0.75
-
-
 def test_cost_of_a_run_and_who_is_on_the_front(tmp_path):
     plan = plan_of(tmp_path, f"{LINK}=x2,x3,x4")
     document = whatif_document(
@@ -302,22 +240,6 @@ def test_cost_of_a_run_and_who_is_on_the_front(tmp_path):
     assert [document["points"][point]["cost"]["run"] for point in range(4)] == pytest.approx([4, 6, 3, 5])
     assert front["points"] == [3, 2]
     assert "energy" not in document["points"][0]
-
-
-def test_the_base_failed_and_so_nothing_compares(many):
-    document = whatif_document(swept_of(many, lambda *_: np.ones(20), failed={0}))
-    assert document["sentence"] == "No point can be compared with the scenario as it is."
-    assert document["points"][1]["chance"] == 1.0
-
-
-def test_warnings_come_in_the_order_of_the_points_not_of_their_ends(many):
-    swept = swept_of(many, lambda *_: np.ones(20))
-    for number, point in enumerate(many.points):
-        swept.documents[point.hash]["warnings"] = [f"of {number % 3}"]
-    told = whatif_document(swept)["warnings"]
-    for name in reversed(list(swept.documents)):
-        swept.documents[name] = swept.documents.pop(name)
-    assert whatif_document(swept)["warnings"] == told
 
 
 def test_the_size_of_the_problem_is_no_improvement(tmp_path):

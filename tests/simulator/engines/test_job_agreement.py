@@ -9,7 +9,7 @@ import pytest
 from simulator.engines.jobs import run_jobs
 from simulator.scheduling.estimates import Estimates
 from simulator.scheduling.policy import Policy
-from tests.simulator.engines.job_cases import ENGINES, check_named, difference, drawn_jobs, in_use, stream_of
+from tests.simulator.engines.job_cases import ENGINES, difference, drawn_jobs, stream_of
 from tests.simulator.engines.jobs_oracle import SECOND, CloseCallError, oracle
 
 ORDERS = ("fcfs", "sjf", "ljf", "wfp3", "unicep", "f1")
@@ -133,21 +133,3 @@ def test_the_head_never_starts_after_its_first_shadow(candidates, mode):
         assert np.all(runs.start_ticks[heads] <= runs.promised_ticks[heads])
         waited += np.count_nonzero(heads)
     assert waited > 1000, "few waited"
-
-
-@ALL
-@ALL_BACKFILLS
-def test_no_pe_is_taken_twice(backfill, mode):
-    fullest = 0.0
-    for seed in range(1000, 1030):
-        case = drawn_case(seed, backfill, mode)
-        runs = case.runs("compiled")
-        assert np.all(runs.start_ticks >= runs.submit_ticks)
-        assert np.all(runs.finish_ticks > runs.start_ticks)
-        taken = in_use(runs)
-        assert taken.max() <= case.pes
-        assert taken[-1] == 0
-        fullest = max(fullest, float(taken.max() / case.pes))
-        if mode[0] == "named":
-            check_named(runs, case.pes)
-    assert fullest == 1.0

@@ -240,17 +240,6 @@ def test_two_jobs_send_one_after_the_other_on_a_fifo_link(late, engine, scenario
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_job_that_ended_before_changes_nothing(engine, scenario):
-    """The third job meets the second one, whether or not the first one was before."""
-    here = scenario("fair", loads=(), text=TREE)
-    begin = 3 * WIRE / SECOND
-    both = exchanges(here, engine, 0.0, begin, begin + 0.05)
-    later = exchanges(here, engine, begin, begin + 0.05)
-    assert (both.finish_ticks - both.start_ticks)[1:].tolist() == (later.finish_ticks - later.start_ticks).tolist()
-    assert both.run_s[1] > 1.4 * both.run_s[0]
-
-
-@pytest.mark.parametrize("engine", ENGINES)
 def test_jobs_meet_in_a_chain(engine, scenario):
     """Each of four jobs shares the link for a while with the one before, as that one was slowed by its own one before.
 

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import assume, given, settings
 
-from simulator.base.errors import ApportionError, ScenarioError
+from simulator.base.errors import ApportionError
 from simulator.engines import process
 from simulator.engines.log import critical_path, waits_by_pe
 from simulator.programs.program import ANY, Barrier, Compute, Delay, Recv, Send
@@ -49,12 +49,6 @@ def test_who_waits_for_whom():
     assert waits_by_pe(build(rows), simulate(rows), 0, 0) == {("pe1", "pe0"): 3.0, ("pe0", "pe1"): 3.0}
     rows = [[Compute(2, 1), Send(1, 4)], [Compute(7, 1), Recv(0)]]
     assert waits_by_pe(build(rows), simulate(rows), 0, 0) == {("pe0", "pe1"): 5.0}
-
-
-def test_only_logged_replications_can_be_told():
-    runs = simulate([[Compute(1, 1)]])
-    with pytest.raises(ScenarioError, match="replication 1: not logged"):
-        waits_by_pe(build([[Compute(1, 1)]]), runs, 0, 1)
 
 
 @given(scenarios())

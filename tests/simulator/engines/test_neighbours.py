@@ -19,7 +19,6 @@ from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Delay, Farm, Program, Recv, Send
 from simulator.scenario_file.scenario import Application, Scenario
 from simulator.scenario_file.truths import Draws
-from tests.support.engine_shares import neighbour_shares
 
 ENGINES = pytest.mark.parametrize("engine", [process, compiled])
 TICK = 1e-9
@@ -155,18 +154,6 @@ def test_cores_of_one_pe_share_what_its_domains_have(engine):
         [(Compute(10, 1),)] * 2, [SharingDomain("cache", "L3", "L3", (0,), law)], uses=uses, cores=2, places=(0, 0)
     )
     assert finishes(made, engine) == [ticks(10, round(FULL / 1.5))] * 2
-
-
-def test_what_each_keeps_is_told_domain_by_domain():
-    law = Bandwidth(10e9, 4.0)
-    domains = [table("clock", 0.9, pes=range(2)), SharingDomain("memory", "m", "memory", (0, 1), law)]
-    made = scenario([(Compute(10, 1),), (Compute(1, 1),)], domains, uses=STREAM)
-    first, second = neighbour_shares(made, made.configurations[0])
-    assert [(one.domain, one.kind) for one in first] == [("m", "memory"), ("clock", "clock")]
-    assert [one.share for one in first] == pytest.approx([float(law.kept(Use(8e9, 1.0), 8e9)), 0.9], abs=1e-9)
-    assert first == second
-    alone = scenario([(Compute(10, 1),)], domains, uses=STREAM)
-    assert neighbour_shares(alone, alone.configurations[0]) == ((),)
 
 
 def test_a_kernel_of_which_nothing_is_known_is_told():

@@ -4,25 +4,16 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from simulator import run
-from simulator.base.errors import ScenarioError, TraceError
+from simulator.base.errors import ScenarioError
 from simulator.engines import process
-from simulator.engines.costs import ServiceTable, service_table
-from simulator.engines.resources import Service
 from simulator.models.network import LinkModel
 from simulator.platform.nodes import PE
 from simulator.scenario_file.truths import Draws
 from tests.support.platforms import band, pe, scenario, trace
 
 TICK = 1e-12
-
-
-def test_one_idle_pe_takes_volume_over_speed():
-    runs = run(scenario([pe("a", 4e9)], 100, (100,)))
-    assert runs.makespan_ticks.tolist() == [[round(2 * 100**3 / 4e9 / TICK)]]
 
 
 def test_one_pe_under_a_stepped_load():
@@ -83,39 +74,6 @@ def test_another_pe_shifts_no_draw():
     assert np.array_equal(alone, beside)
 
 
-@given(
-    pieces=st.lists(st.tuples(st.integers(1, 50), st.floats(0, 1)), min_size=1, max_size=6),
-    after_end=st.sampled_from(["cycle", "hold"]),
-    wanted=st.integers(1, 500),
-)
-@settings(max_examples=100, deadline=None)
-def test_the_inverse_is_the_least_tick_that_attains(pieces, after_end, wanted):
-    knots = np.cumsum([0] + [length for length, _ in pieces])
-    rates = np.array([rate for _, rate in pieces])
-    attained = np.concatenate(([0], np.cumsum(np.floor(rates * np.diff(knots)))))
-    service = Service(ServiceTable(knots, rates, attained.astype(np.int64), after_end))
-    tick = service.when(wanted)
-    if tick is None:
-        assert service.at(10**6) < wanted or rates[-1] < 1e-3
-    elif tick < 10**7:
-        assert service.at(tick) >= wanted
-        assert service.at(tick - 1) < wanted
-
-
-def test_a_trace_may_end_or_hold():
-    holds = trace([0, 1e-3], [1, 3], 2e-3, "hold")
-    assert run(scenario([pe("a", 1e9, holds)], 100, (100,))).makespan_s[0, 0] == pytest.approx(7e-3, abs=1e-11)
-    ends = trace([0, 1e-3], [1, 3], 2e-3, "error")
-    with pytest.raises(TraceError, match="it ends before the run does"):
-        run(scenario([pe("a", 1e9, ends)], 100, (100,)))
-
-
-def test_very_long_runs_restart_with_a_coarser_tick():
-    runs = run(scenario([pe("a", 1.0)], 200, (200,)))
-    assert runs.tick_s == 1e-9
-    assert abs(int(runs.makespan_ticks[0, 0]) - 16 * 10**15) <= 2  # float64 holds whole ticks up to 2**53
-
-
 def test_what_cannot_be_run_is_refused():
     with pytest.raises(ScenarioError, match="there are no configurations; give at least one"):
         run(scenario([pe("a")], 4))
@@ -125,9 +83,3 @@ def test_what_cannot_be_run_is_refused():
         run(scenario([PE("a", "node"), pe("b")], 4, (2, 2)))
     with pytest.raises(ScenarioError, match="no PE has a speed of kernel 'dgemm'; they have no speeds; add some"):
         scenario([PE("a", "node")], 4, (4,))
-
-
-def test_a_service_table_rounds_every_piece_down():
-    table = service_table(pe("a", 1e9, trace([0, 10e-12], [2, 1], 15e-12)), 1, tick_s=TICK)
-    assert table.knots.tolist() == [0, 10, 15]
-    assert table.attained.tolist() == [0, 3, 5]

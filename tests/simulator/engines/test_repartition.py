@@ -15,7 +15,6 @@ from simulator import (
     Repartition,
     Scenario,
     ScenarioError,
-    dump_scenario,
     load_scenario,
     run,
 )
@@ -230,26 +229,3 @@ def test_a_steady_load_is_left_alone(tmp_path):
     static, dynamic = runs.makespan_s.mean(axis=1)
     assert all(len(happened) == 1 for happened in runs.partitions["moving"])
     assert static <= dynamic < 1.03 * static
-
-
-def test_the_same_seed_gives_the_same_runs(tmp_path):
-    scenario = alternating(load_scenario(written(tmp_path)), 0.2, 1.0)
-    whole, part = run(scenario), run(scenario, first_replication=3, replications=2)
-    assert whole.makespan_ticks[:, 3:5].tolist() == part.makespan_ticks.tolist()
-    assert whole.partitions["moving"][3:5] == part.partitions["moving"]
-
-
-def test_a_file_says_the_rule_and_is_written_back(tmp_path):
-    scenario = load_scenario(written(tmp_path))
-    again = load_scenario(written(tmp_path, dump_scenario(scenario)))
-    assert again.configurations == scenario.configurations
-    assert again.configurations[1].repartition == Repartition("gain", 5)
-
-
-def test_units_that_cannot_move_are_refused(tmp_path):
-    text = TEXT.replace("partition: equal, rep", "partition: [1000, 0], rep")
-    with pytest.raises(ScenarioError, match=r"configurations\.moving\.repartition: a process has no units"):
-        load_scenario(written(tmp_path, text))
-    text = TEXT.replace("name: stencil, kernel", "name: matmul, kernel").replace(", iterations: 200", "")
-    with pytest.raises(ScenarioError, match=r"units of matmul cannot move between iterations"):
-        load_scenario(written(tmp_path, text))

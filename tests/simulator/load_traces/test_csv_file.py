@@ -34,6 +34,8 @@ def test_the_column_is_the_known_one_or_the_one_asked_for(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("time_s,load\n0,1\n", "the number of rows is 1; give at least 2"),
+        ("time_s,load\n0,1\n# c\n1,nan\n", "4: load is 'nan'; give a finite number of at least 0"),
         ("time_s,load\n1,1\n0,1\n", r"3: time_s is 0; give more than the line before \(1\)"),
         (
             "time_s,busy\n0,1\n1,1\n",

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from simulator import plots
 from simulator.base.errors import ScenarioError, TraceError
 from simulator.load_traces import in_samples, load_study, text_chart
 from simulator.models.load import LoadTrace
@@ -63,16 +62,6 @@ def test_lengths_are_samples_or_durations(text, count):
 def test_lengths_that_are_neither_are_refused(text):
     with pytest.raises(ScenarioError, match="--window"):
         in_samples(text, 2.0, field="--window")
-
-
-def test_pictures_say_what_they_show(loads, tmp_path):
-    trace = trace_of(loads)
-    rows = load_study(trace, HISTORIES, window=WINDOW)
-    functions = plots.load_functions(build_load_functions(trace, window=WINDOW))
-    for one, said in ((functions, "window length in s"), (plots.load_study(rows, step_s=2.0), "later loads within, %")):
-        assert said in one.svg()
-        one.save(tmp_path / "f.png")
-        assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_text_chart_shows_where_the_load_is():

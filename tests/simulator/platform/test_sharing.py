@@ -6,7 +6,6 @@ import pytest
 from simulator import capacity_of, domain_meetings, kept_shares, load_scenario, run
 from simulator.platform.nodes import meetings
 from simulator.programs.configuration import Configuration
-from tests.support.engine_shares import neighbour_shares
 
 FILE = """
 format: 1
@@ -68,18 +67,6 @@ def test_the_same_from_a_configuration(made):
             (one.domain, pytest.approx(one.asked), one.processes) for one in plain
         ]
         np.testing.assert_allclose([one.least for one in found], [one.least for one in plain])
-
-
-@pytest.mark.parametrize("pes", [(0, 1, 2, 3), (0, 1), (0, 2), (0, 1, 2)])
-def test_the_shares_are_those_in_the_tables_of_the_engines(made, pes):
-    each = 400 // len(pes)
-    one = Configuration("one", (400 - each * (len(pes) - 1), *[each] * (len(pes) - 1)), pes)
-    scenario = made()
-    kept = np.ones(len(pes))
-    for meeting in domain_meetings(scenario, one):
-        kept[list(meeting.processes)] *= meeting.kept
-    engine = [np.prod([share.share for share in mine]) for mine in neighbour_shares(scenario, one)]
-    np.testing.assert_allclose(kept, engine, rtol=1e-4)
 
 
 def test_what_follows_from_memory_levels_binds_too():

@@ -64,31 +64,11 @@ def test_loops_in_loops_keep_the_order():
     assert listed(Program.everywhere(1, (Loop(0, (Compute(1.0, 1.0),)),))) == [[]]
 
 
-def test_a_row_shared_by_some():
-    """Processes 0 and 2 share a row whose arrays run over all processes."""
-    shared = (Compute(np.array([1.0, 99.0, 3.0]), 1.0),)
-    assert listed(Program((shared, (), shared), (0, 0, 0))) == [
-        [(Kind.COMPUTE, -1, -1, 1)],
-        [],
-        [(Kind.COMPUTE, -1, -1, 3)],
-    ]
-
-
 def test_nobody_leaves_a_message_out():
     row = (Send(np.array([1, NOBODY]), 5), Recv(np.array([NOBODY, 0])))
     assert listed(Program.everywhere(2, row)) == [[(Kind.SEND, 1, -1, 5)], [(Kind.RECV, 0, -1, 0)]]
     edge = (Exchange(np.array([1, NOBODY]), np.array([NOBODY, 0]), 5),)
     assert [rows[0][:2] for rows in listed(Program.everywhere(2, edge))] == [(Kind.SEND, 1), (Kind.RECV, 0)]
-
-
-def test_ring_broadcasts_whose_root_moves():
-    row = (Loop(2, (Broadcast(np.array([0, 2]), np.array([8, 16])),)),)
-    send, recv = Kind.SEND, Kind.RECV
-    assert [[(k, p, a) for k, p, _, a in rows] for rows in listed(Program.everywhere(3, row))] == [
-        [(send, 1, 8), (recv, 2, 0), (send, 1, 16)],
-        [(recv, 0, 0), (send, 2, 8), (recv, 0, 0)],
-        [(recv, 1, 0), (send, 0, 16)],
-    ]
 
 
 def test_the_kth_barriers_of_a_group_meet():

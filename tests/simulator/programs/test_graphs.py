@@ -64,11 +64,6 @@ def test_a_call_is_the_called_graph_with_its_arguments():
     assert float(expected_time(seg, {"m": 3}, COSTS, graph="inner").s) == 3
 
 
-def test_sums_are_factors_in_parentheses_and_unlike_steps_have_labels_of_their_own():
-    body = Sequence("", (Loop("loop", formula("n - 1"), step("x", store=1)), step("x", store=2)))
-    assert timing_formula(Seg((Graph("g", ("n",), body),))) == "t = (n - 1)*t(v_x) + t(v_x_2)"
-
-
 def test_guesses_and_costs_with_ranges_make_a_range():
     costs = CostVector("dbc", {"flop": Cost(2.0, 1.0, 4.0), "access": Cost.exactly(10.0)})
     ruv = {"dbc": {"flop": 3, "access": Guess(2.0, 1.0, 5.0)}}
@@ -112,20 +107,6 @@ def test_an_operation_without_a_cost_is_named_with_its_place():
         expected_time(seg, {"N": 1, "P_max": 0}, lacking)
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ({"N": -1, "P_max": 0.5}, "body.1.count: N is -1 at N = -1; make it at least 0"),
-        ({"N": 1, "P_max": [0.5, 1.5]}, "probability: P_max is 1.5 at P_max = 1.5; make it a number in [0, 1]"),
-        ({"N": 1}, "graph find_max: parameters: P_max missing; given are N"),
-    ],
-)
-def test_values_are_checked_where_they_are_used(values, said):
-    with pytest.raises(ScenarioError) as error:
-        visits(find_max(), values)
-    assert error.value.lines[0].endswith(said)
-
-
 def test_probabilities_must_add_up_at_the_values_too():
     arms = ((formula("p"), step("x", store=1)), (formula("q"), NOTHING))
     seg = Seg((Graph("g", ("p", "q"), Branch("b", arms)),))
@@ -140,23 +121,6 @@ def test_probabilities_must_add_up_at_the_values_too():
 
 def graph_of(body, *parameters, name="g"):
     return Graph(name, parameters, body)
-
-
-@pytest.mark.parametrize(
-    ("seg", "said"),
-    [
-        (Seg((graph_of(NOTHING), graph_of(NOTHING))), "graphs.g: two graphs have this name; give each its own"),
-        (Seg((graph_of(NOTHING, "n", "n"),)), "graphs.g.parameters: 'n' comes twice; name each once"),
-        (
-            Seg((graph_of(NOTHING, "log"),)),
-            "graphs.g.parameters: 'log' cannot name a parameter; take letters, digits and _, and no function",
-        ),
-    ],
-)
-def test_a_graph_that_cannot_be_evaluated_is_refused(seg, said):
-    with pytest.raises(ScenarioError) as error:
-        check(seg)
-    assert said in error.value.lines
 
 
 def test_graphs_that_would_not_end_are_refused():

@@ -6,7 +6,7 @@ import pytest
 from simulator import run
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import parse
-from simulator.models import Cost, CostVector, HardwareModel, MemoryTerm
+from simulator.models import Cost, CostVector, HardwareModel
 from simulator.models.network import LinkModel
 from simulator.platform.nodes import PE, Platform
 from simulator.programs.assembly import assemble
@@ -141,24 +141,6 @@ def test_makespans_by_hand(name):
     assert makespan_s(asked, partition, resources=resources) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", BY_HAND)
-def test_both_engines_agree(name):
-    asked, partition, resources, _ = BY_HAND[name]
-    one = scenario(asked, Configuration.one_each("c", partition), resources=resources)
-    made = [run(one, engine=engine).makespan_ticks[0, 0] for engine in ("process", "compiled")]
-    assert made[0] == made[1]
-
-
-@pytest.mark.parametrize("name", BY_HAND)
-def test_one_process_alone_sends_nothing(name):
-    asked, partition, _, _ = BY_HAND[name]
-    asked = Asked(asked.template, asked.units, {}, asked.iterations, asked.steps, asked.messages)
-    runs = run(scenario(asked, Configuration.one_each("c", (sum(partition),)), resources=(SWIFT,)), engine="process")
-    (spent,) = runs.breakdown("c")
-    assert spent["waiting_s"] == 0
-    assert spent["busy_s"] == float(runs.makespan_s[0, 0])
-
-
 def test_times_are_those_of_the_resource_models_whatever_the_graph_is():
     """Not linear in units, on unlike PEs: the engines' ticks are the resource models' seconds."""
     seg = graph("n*log2(n + 1) + 17*sqrt(n)")
@@ -181,14 +163,6 @@ def test_one_partition_on_other_pes_is_another_program():
     placements = [Configuration("a", (8, 2), (0, 1)), Configuration("b", (8, 2), (1, 0))]
     runs = run(scenario(asked, *placements, resources=(SWIFT, SLOW)), engine="process")
     assert runs.makespan_s[:, 0].tolist() == pytest.approx([8e-3, 16e-3])
-
-
-def test_a_load_slows_a_graph_as_it_slows_others():
-    """Half a core left: twice the time, from the same volumes."""
-    asked = Asked("multiphase", "10", {}, "1", {"phase": ("kernel", OWN)}, {"combine": "0"})
-    shared = Configuration("shared", (5, 5), (0, 0))
-    runs = run(scenario(asked, shared, resources=(SWIFT,)), engine="process")
-    assert float(runs.makespan_s[0, 0]) == pytest.approx(10e-3)
 
 
 def test_ranges_become_bands():
@@ -228,26 +202,6 @@ def test_a_step_that_takes_no_time_at_all_is_refused():
         scenario(asked, resources=(gains,))
 
 
-def test_memory_that_is_not_said_is_told():
-    memory = MemoryTerm({"x": 1.0}, (1024.0,), (1e-9,))
-    remembers = HardwareModel("core", {"hllc": CostVector("hllc", {"x": Cost.exactly(1.0)}, memory)}, {}, ("one run",))
-    asked = Asked("multiphase", "10", {}, "1", {"phase": ("kernel", OWN)}, {"combine": "0"})
-    work = make_seg_work(graph(), asked, [remembers])
-    assert work.warnings(1) == (
-        "resource model core: one run",
-        "application: graph kernel: working_set: not said, accesses take what they do in the nearest memory level",
-    )
-
-
-def test_speed_functions_meet_the_graph_between_their_knots():
-    seg = graph("n*log2(n + 1)")
-    asked = Asked("multiphase", "100000", {}, "1", {"phase": ("kernel", OWN)}, {"combine": "0"})
-    work = make_seg_work(seg, asked, [SWIFT])
-    units = np.unique(np.geomspace(1, 1e5, 1000).astype(int))
-    exact = units / expected_time(seg, {"n": units}, SWIFT.vector("hllc")).s
-    assert np.max(np.abs(work.band(SWIFT).speed(units) / exact - 1)) < 0.01
-
-
 def test_other_parameters_make_another_graph_and_other_speeds():
     """What explanations and searches over the problem size ask: nothing of the old size may stay."""
     asked = Asked("multiphase", "n", {"n": 10}, "1", {"phase": ("kernel", {"n": "units*n"})}, {"combine": "0"})
@@ -275,12 +229,6 @@ def test_one_partition_on_pes_that_take_turns_to_be_fast():
         runs = run(one, engine=engine)
         assert runs.makespan_s[:, 0].tolist() == pytest.approx([20e-3 + message_s(8) + 45e-3] * 2)
         assert [spent["busy_s"] for spent in runs.breakdown("a")] == pytest.approx([50e-3, 30e-3])
-
-
-def test_a_master_without_units_computes_nothing():
-    asked, partition, resources, _ = BY_HAND["master without units"]
-    runs = run(scenario(asked, Configuration.one_each("c", partition), resources=resources), engine="process")
-    assert runs.breakdown("c")[0]["busy_s"] == 0
 
 
 def messages(asked, partition):

@@ -36,12 +36,6 @@ def test_sequences_of_a_thousand_units_on_four_processes_are_those_published(rul
     assert sequence(SelfScheduling(rule), 1000, 4) == expected
 
 
-def test_gss_of_a_hundred_units_on_five_processes():
-    """By hand, ceil(left / 5)."""
-    expected = [20, 16, 13, 11, 8, 7, 5, 4, 4, 3, 2, 2, 1, 1, 1, 1, 1]
-    assert sequence(SelfScheduling("gss"), 100, 5) == expected
-
-
 def test_least_chunks_and_chunks_of_any_size():
     assert sequence(SelfScheduling("gss", least=60), 1000, 4) == [250, 188, 141, 106, 79, 60, 60, 60, 56]
     assert sequence(SelfScheduling("ss"), 10, 3, chunk=4) == [4, 4, 2]
@@ -68,21 +62,6 @@ def test_awf_b_weights_the_second_batch_by_the_speeds_of_the_first():
     assert sum(found) == 80
 
 
-def test_later_chunks_count_more_under_awf_b():
-    """Chunks of 10 units in 10 and 40 ticks: (10 + 2 x 10) / (10 + 2 x 40)."""
-    notes = chunks.begin(SelfScheduling("awf-b"), 100, 1)
-    for ticks in (10, 40):
-        chunks.finish(chunks.AWF_B, 0, 10, ticks, notes)
-    chunks.decide(chunks.AWF_B, 100, 1, 0, notes)
-    assert notes[chunks.HEAD + 3] == 30 / 90
-
-
-def test_af_shares_by_speed_where_times_do_not_vary():
-    """Two chunks of a unit each, then 3/4 of the 80 left, and a quarter of the 20 left, as the speeds are."""
-    found = sequence(SelfScheduling("af"), 84, 2, ticks=lambda place, size: size * (1, 3)[place])
-    assert found[:6] == [1, 1, 1, 1, 60, 5]
-
-
 def test_af_knows_mean_and_variance_of_a_unit_from_chunks():
     """One process, chunks of n units in t ticks: the weighted mean, and sum of n (t/n - mean)^2 over chunks - 1."""
     taken = [(3, 30), (2, 28), (5, 45), (1, 7)]
@@ -95,11 +74,6 @@ def test_af_knows_mean_and_variance_of_a_unit_from_chunks():
     d, total = variance / mean, mean
     expected = (d + 2 * total * 1000 - math.sqrt(d * d + 4 * d * total * 1000)) / (2 * mean)
     assert chunks.decide(chunks.AF, 1000, 1, 0, notes) == int(expected)
-
-
-@pytest.mark.parametrize("rule", ["awf-b", "af"])
-def test_times_of_zero_are_a_tick(rule):
-    assert sum(sequence(SelfScheduling(rule), 300, 3, ticks=lambda _place, _size: 0)) == 300
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -123,7 +97,3 @@ def test_a_rule_that_hands_out_what_there_is_not_is_a_fault(monkeypatch, handed_
     monkeypatch.setattr(chunks, "_RULES", (lambda *_: handed_out,) * len(RULES))
     with pytest.raises(SimulationError, match=rf"rule gss hands out {handed_out} of 10 units that are left"):
         chunks.decide(chunks.GSS, 10, 4, 0, [])
-
-
-def test_rules_are_numbered_as_programs_name_them():
-    assert [getattr(chunks, rule.upper().replace("-", "_")) for rule in RULES] == list(range(len(RULES)))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from advisor.advise.explanation.doubt_sources import UNSTATED, Doubts, Regression, Source, mean_error, truth_means
+from advisor.advise.explanation.doubt_sources import Doubts, Regression, Source, mean_error, truth_means
 
 
 def stratified(truths, parts, seed=1):
@@ -46,29 +46,6 @@ def test_worth_of_a_normal_difference_between_two_actions(apart, kept):
     assert found.worth({0: kept, 1: kept}, seed=3) == pytest.approx(both * unit_loss(apart / both), rel=0.05, abs=2e-4)
 
 
-def test_two_pes_of_unknown_speed():
-    """One of two PEs gets all: A (1 + s z) or B (1 + t w); knowing one alone is worth its spread, in A's time."""
-    deviates = stratified(500, 2)
-    first, second = 2.0 * (1 + 0.06 * deviates[:, 0]), 2.1 * (1 + 0.02 * deviates[:, 1])
-    found = Doubts(sources(deviates), np.array([first, second]), 0, 1)
-    for place, spread in enumerate((2.0 * 0.06, 2.1 * 0.02)):
-        exact = spread * unit_loss(0.1 / spread) / 2.0
-        assert found.worth({place: 1.0}, seed=1) == pytest.approx(exact, rel=0.04, abs=1e-4)
-    both = np.hypot(2.0 * 0.06, 2.1 * 0.02)
-    assert found.loss(seed=1) == pytest.approx(both * unit_loss(0.1 / both) / 2.0, rel=0.04)
-
-
-def test_few_truths_are_right_in_the_mean():
-    """Of 20 truths with as much noise as that of ten runs each."""
-    worth = [
-        two_actions(stratified(20, 3, seed), apart=0.02, slopes=(0.05,), noise=0.01, seed=seed).worth(
-            {0: 1.0}, seed=seed
-        )
-        for seed in range(40)
-    ]
-    assert np.mean(worth) == pytest.approx(0.05 * unit_loss(0.4), rel=0.08)
-
-
 @pytest.mark.parametrize(("truths", "most"), [(20, 0.0012), (100, 0.0006)])
 def test_a_source_that_does_not_matter_is_worth_about_nothing(truths, most):
     """Noise of 3 %, two ways that are as good in the mean: without care, b seems worth 0.4 / sqrt(truths) of it."""
@@ -98,36 +75,11 @@ def test_shares_of_known_variances():
     assert [one.share for one in shares] == [pytest.approx(part / 15, abs=0.02) for part in (9, 4, 1, 0)]
 
 
-def test_shares_of_few_truths_are_right_in_the_mean():
-    found = []
-    for seed in range(60):
-        deviates = stratified(20, 3, seed)
-        row = 1 + deviates[:, :2] @ np.array([2.0, 1.0]) + np.random.default_rng(seed).standard_normal(20)
-        shares = {one.source: one.share for one in Regression(sources(deviates), row[np.newaxis]).shares(0)}
-        found.append([shares[name] for name in "abc"])
-    assert np.mean(found, axis=0) == pytest.approx([4 / 6, 1 / 6, 0.0], abs=0.04)
-
-
-def test_a_curved_effect_is_a_source_s_own():
-    """The square of a deviate: variance 2, all of it a's."""
-    deviates = stratified(300, 2)
-    shares = Regression(sources(deviates), (deviates[:, 0] ** 2)[np.newaxis]).shares(0)
-    assert shares[0].source == "a"
-    assert shares[0].share > 0.95
-
-
 def test_interactions_are_nobody_s():
     """A product of two deviates: no sum of their polynomials is it."""
     deviates = stratified(1000, 2)
     shares = Regression(sources(deviates), (deviates[:, 0] * deviates[:, 1])[np.newaxis]).shares(0)
     assert sum(one.share for one in shares) < 0.05
-
-
-def test_causes_share_out_what_their_source_explains():
-    deviates = stratified(100, 1)
-    (share,) = Regression(sources(deviates, {"drift": 0.3, "form": 0.1}), deviates.T + 1).shares(0)
-    assert share.causes == {"drift": pytest.approx(0.75 * share.share), "form": pytest.approx(0.25 * share.share)}
-    assert Source("by hand", deviates, {}).shares == {UNSTATED: 1}
 
 
 def test_parts_of_a_source_count_together():
@@ -140,11 +92,6 @@ def test_parts_of_a_source_count_together():
         "fast.json": pytest.approx(0.5, abs=0.03),
         "slow.json": pytest.approx(0.5, abs=0.03),
     }
-
-
-def test_means_of_truths():
-    samples = np.array([[1.0, 10.0, 3.0, 20.0], [0.0, 1.0, 0.0, 1.0]])
-    assert truth_means(samples, np.array([4, 7, 4, 7])).tolist() == [[2.0, 15.0], [0.0, 1.0]]
 
 
 def test_what_replications_leave_open_of_a_mean_is_no_doubt():

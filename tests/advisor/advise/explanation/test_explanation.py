@@ -89,13 +89,6 @@ def test_sensitivity_of_a_balanced_partition_to_one_speed():
     assert [one.parameter for one in found][-1].startswith("link")
 
 
-def test_loads_scaled():
-    scaled = changes.with_load(two(load=trace([0, 1], [1, 2], 2)), 2.0)
-    assert scaled.platform.pes[1].load.trace.values.tolist() == [2, 4]
-    given = scenario([pe("a", load=trace([0, 1, 2], [1, 0.6, 0.2], 3), rule="given")], N)
-    assert changes.with_load(given, 2.0).platform.pes[0].load.trace.values == pytest.approx([1, 0.2, 0.01])
-
-
 def test_speeds_as_at_their_best_size_and_memory_scaled():
     falling = SpeedBand(np.array([1e3, 1e6]), *(np.array([2e9, 1e9]) * edge for edge in (0.9, 1.0, 1.1)))
     best = changes.at_best_size(scenario([pe("a", falling)], N)).platform.pes[0].speed_of("dgemm")
@@ -156,23 +149,6 @@ def test_what_there_are_no_runs_for_is_named():
     assert (nothing.why, nothing.effort.simulated_runs) == (None, 0)
     with pytest.raises(OutOfBudgetError):
         others(asked(made, 400, 200, limit=0))
-
-
-def test_what_asking_costs_is_counted_whatever_is_asked():
-    questions = asked(two(), 300, 300)
-    before = questions.now and questions._effort
-    questions.best_over((0,))
-    assert questions._effort > before > 0
-
-
-def test_one_pe_is_explained_too():
-    made = scenario([pe("a", SPEED)], N)
-    found = explain(made, advised(made, N))
-    assert found.why.limits[0].path_share == pytest.approx(1)
-    assert found.why.others == ()
-    runs = found.effort.simulated_runs
-    assert runs > 0
-    assert repr(found) == f"Explanation({runs} simulated runs, {len(found.sensitivity)} parameters)"
 
 
 def test_a_partition_that_can_be_bettered_is_told():

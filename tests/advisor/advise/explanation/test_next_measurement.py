@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from advisor.advise.explanation.next_measurement import WORTH, next_measurement, next_name, sources_of
+from advisor.advise.explanation.next_measurement import WORTH, next_measurement, sources_of
 from advisor.advise.recommendation import recommend
 from simulator import LinkModel, SpeedBand, run
 from simulator.models.doubt import Doubt, Noise
@@ -61,15 +61,6 @@ def test_who_gets_all_the_work_of_two_pes_alike():
     assert found.ranked[0].reduction == pytest.approx(exact / min(other, told.mean()), rel=0.1)
     assert found.measure == "a.json"
     assert found.ranked[0].causes["drift"] == pytest.approx(3 * found.ranked[0].causes["sampling"])
-
-
-def test_measuring_removes_what_is_not_drift_and_half_of_that():
-    one = made(doubted(0.1, "a.json"), doubted(0.1, "b.json"), inputs=("a.json",))
-    _, found = next_measurement(one, asked(one))
-    noise = 0.03**2 / 10
-    removable = 0.75 / 2 + 0.25
-    for candidate in found.ranked:
-        assert candidate.removed == pytest.approx(removable * removable * 0.01 / (removable * 0.01 + noise))
 
 
 def test_noise_of_a_model_counts():
@@ -140,8 +131,3 @@ def test_a_doubtful_link_is_a_source():
     assert by_name["link.json"].what == "link"
     assert by_name["link.json"].command == "apportion cluster --hosts THIS,OTHER -o link-2"
     assert not {"link latency", "link bandwidth"} & set(found.unstated)
-
-
-def test_names_of_what_is_measured_again():
-    assert next_name("fast.json") == "fast-2.json"
-    assert next_name("fast.json", 3) == "fast-3.json"

@@ -8,7 +8,7 @@ import pytest
 from advisor import explain, recommend
 from advisor.advise import explanation
 from advisor.advise.explanation.neighbours import others
-from advisor.advise.explanation.questions import COMPARED, Questions
+from advisor.advise.explanation.questions import Questions
 from simulator import load_scenario, run
 from simulator.programs.configuration import Configuration
 from tests.support.advice_cases import PARAMETERS
@@ -118,15 +118,3 @@ def test_where_only_the_partition_varies_no_processes_are_added(tmp_path):
     made = two_nodes(tmp_path)
     rows = rows_of(made, (8000, 4000), (0, 1), varied=("partition",))
     assert {row.change for row in rows} == {"without", "1 % fewer units on PEs like", "1 % more units on PEs like"}
-
-
-def test_the_best_of_what_seems_better_is_compared_whatever_was_seen_after_it(tmp_path):
-    """Half of the work on one core of eight: many changes are better, and the best of all of them is seen early."""
-    made = two_nodes(tmp_path)
-    given = replace(advised(made, (6000, *(857,) * 6, 858), (0,) * 4 + (1,) * 4), varied=("partition", "allocation"))
-    asked = Questions(made, given, most_runs=10**6)
-    others(asked)
-    values = [value for value, _ in asked._better]
-    assert len(values) > len(asked.better) == COMPARED
-    assert asked.now.value(asked.better[0]) == pytest.approx(min(values), rel=1e-9)
-    assert min(values) < values[-1]

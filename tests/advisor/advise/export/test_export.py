@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -207,18 +206,6 @@ def test_ranks_of_a_pe_of_several_cores_take_a_core_each():
     assert slots == ["0", "1", "2", "4", "5", "4", "0", "1", "2", "3"]
     assert Layout("", ranks).oversubscribed
     assert not Layout("", ranks[:5]).oversubscribed
-
-
-@pytest.mark.skipif(OPEN_MPI is None or len(os.sched_getaffinity(0)) < 2, reason="Open MPI and two cores")
-def test_open_mpi_binds_ranks_where_the_rank_file_says(tmp_path):
-    texts = Layout("", tuple(Rank("localhost", "here", None, 0, 1, 2) for _ in range(2)))
-    (tmp_path / "ranks").write_text(openmpi_rankfile(texts))
-    command = [OPEN_MPI, "--host", "localhost:2", "--rankfile", "ranks", "--report-bindings", "-n", "2", "true"]
-    environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    bound = sorted(re.findall(r"rank (\d) bound to .*?core (\d)", done.stderr))
-    assert bound == [("0", "0"), ("1", "1")]
 
 
 CORES = sorted(os.sched_getaffinity(0))

@@ -65,12 +65,6 @@ def test_no_unit_and_too_little_memory_are_refused(name):
         ALL[name](57, pes)
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_the_same_question_has_the_same_answer(name):
-    case = random_cases(1, growing=True, seed=8)[0]
-    assert np.array_equal(ALL[name](case.units, case.pes).units, ALL[name](case.units, case.pes).units)
-
-
 def test_equal_differs_by_one_at_most_and_fills_what_is_small():
     pes = SpeedKinds.of([[1.0]] * 3, [[1.0], [9.0], [5.0]], limits=[100, 2, 100])
     assert METHODS["equal"](5, pes).units.tolist() == [2, 2, 1]

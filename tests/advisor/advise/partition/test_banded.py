@@ -7,7 +7,6 @@ import pytest
 from scipy.optimize import linprog
 
 from advisor.advise.partition import SpeedKinds, banded, functional
-from simulator import ScenarioError
 from simulator.base.randomness import stream
 from tests.advisor.advise.partition.cases import least_makespan, random_cases
 
@@ -69,24 +68,6 @@ def test_one_parameter_is_within_one_percent_of_the_scenario_program():
         assert ours <= 1.01 * least_mean(160_000, seconds)
 
 
-def test_correlation_moves_the_pes_together():
-    pes, low, high = noisy_pes()
-    apart = banded(16_000, pes, low=low, high=high).details["simulated"]
-    together = banded(16_000, pes, low=low, high=high, correlation=0.9).details["simulated"]
-    spread = [found["run_high_s"] - found["run_low_s"] for found in (apart, together)]
-    assert spread[1] > spread[0]
-    assert together["mean_s"] < apart["mean_s"]
-
-
-def test_another_pe_shifts_nobodys_draws():
-    from advisor.advise.partition.banded import _places
-
-    few = SpeedKinds.of([[1.0]] * 2, [[1.0]] * 2, names=["a", "b"])
-    more = SpeedKinds.of([[1.0]] * 3, [[1.0]] * 3, names=["new", "a", "b"])
-    assert np.array_equal(_places(few, "x", 0.0, 5, 1), _places(more, "x", 0.0, 5, 1)[:, 1:])
-    assert not np.array_equal(_places(few, "x", 0.0, 5, 1), _places(few, "x", 0.0, 5, 2))
-
-
 @pytest.mark.slow
 def test_worst_regret_is_least_over_all_corners():
     """A linear program over every corner of the bands, with parts of units."""
@@ -116,30 +97,3 @@ def test_worst_regret_is_least_over_all_corners():
             for corner, best_s in zip(itertools.product((False, True), repeat=p), corners, strict=True)
         ]
         assert max(regrets) == pytest.approx(found.details["worst_regret_s"])
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"objective": "median"}, "objective 'median' is not known; give mean, cvar, worst, regret"),
-        ({"correlation": 1.0}, "correlation is 1; give a number from 0 to below 1"),
-        (
-            {"low": np.array([1.0, 0.0, 1.0])},
-            "pe1: low has speed 0, so that no partition has a worst case",
-        ),
-        (
-            {"objective": "regret", "low": np.array([0.5, 0.5, 0.6])},
-            "pe1: speeds differ by size; give one speed",
-        ),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(options, said):
-    pes = SpeedKinds.of([[1], [1, 2]], [[1.0], [1.0, 1.0]])
-    with pytest.raises(ScenarioError, match=said):
-        banded(10, pes, **({"low": pes.speeds, "high": pes.speeds} | options))
-
-
-def test_regret_allows_no_limits():
-    pes = SpeedKinds.of([[1], [1]], [[1.0], [1.0]], limits=[5, 100])
-    with pytest.raises(ScenarioError, match="pe0 has setup_s or max_size, which objective regret cannot use"):
-        banded(10, pes, low=pes.speeds, high=pes.speeds, objective="regret")

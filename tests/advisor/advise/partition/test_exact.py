@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from advisor.advise.partition import SpeedKinds, discontinuous, functional, min_max
-from advisor.advise.partition.min_max import least_limit, narrowed
-from advisor.advise.partition.result import tabulated
+from advisor.advise.partition.min_max import least_limit
 from simulator.base.randomness import stream
 from tests.advisor.advise.partition.cases import Case, least_makespan, random_cases
 
@@ -87,15 +86,6 @@ def test_narrowing_to_few_times_or_to_the_last_float_gives_the_same(monkeypatch,
     assert grown > 25
 
 
-def test_times_in_a_table_are_the_times_of_all_others():
-    """Calls of `numpy.interp`, where there are many sizes per kind, give the same bits."""
-    rng = stream(6, "tables")
-    for _ in range(20):
-        _, pes = larger_case(rng)
-        table = tabulated(pes, np.full(len(pes.names), 400))
-        assert np.array_equal(table.times_s, pes.time_s(table.kind, table.units))
-
-
 def certified(units, pes, partition):
     """Whoever ends before the makespan would not with a unit more: so nobody can be relieved."""
     extra = np.minimum(partition.units + 1, pes.limits[pes.kind_of_pe])
@@ -150,29 +140,6 @@ def test_a_limit_on_a_rising_piece_holds_beyond_the_time_that_piece_can_have():
     assert certified(600, pes, found)
 
 
-def test_limits_count_as_float64_has_the_times():
-    """0.1 * 3 is above 0.3: whether k units end by a limit is what `time_s` says, not what the inverse says."""
-    pes = SpeedKinds.constant([10.0, 3.0, 0.7])
-    for units in range(1, 200):
-        found = functional(units, pes)
-        assert found.makespan_s == sorted_limit(units, pes)
-        low_s = np.nextafter(found.makespan_s, 0)
-        taken = min_max.most_within(low_s, pes, np.full(3, units), None)[0]
-        assert np.all(pes.time_s(np.arange(3), taken) <= low_s)
-        assert np.all((pes.time_s(np.arange(3), taken + 1) > low_s) | (taken == units))
-
-
-@pytest.mark.parametrize("units", [10**6, 10**12])
-def test_a_bracket_ends_with_few_times_in_it(units):
-    """Ending where the real inverse is near enough leaves a bracket of any width, and a list of millions of times."""
-    for pes in (many_pes(300), SpeedKinds.of([[1e3, 1e9]] * 2, [[1.0, 9e5], [2.0, 1e6]])):
-        bracket = narrowed(units, pes)
-        few = max(min_max.FEW_EVENTS, min_max.EVENTS_PER_KIND * len(pes.names))
-        adjacent = np.nextafter(bracket.low_s, np.inf) >= bracket.high_s
-        assert adjacent or (bracket.high - bracket.low).sum() <= few
-        assert bracket.low.sum() < units <= bracket.high.sum()
-
-
 def test_a_long_flat_step_is_taken_in_part():
     """Speed in proportion to the size: all sizes from 1,000 to 100,000 take the same time."""
     pes = SpeedKinds.of([[1e3, 1e5], [1.0]], [[1.0, 1e2], [1e2]])
@@ -200,11 +167,6 @@ def test_functional_hands_falling_times_over_and_says_so():
     assert "the time of pe0 falls somewhere while its units grow" in found.warnings[0]
     assert found.makespan_s == min(max(FALLING.times_s(np.array([k, 20 - k]))) for k in range(21))
     assert found.optimal
-
-
-def test_units_that_nobody_gets_do_not_make_a_warning():
-    limited = SpeedKinds.of([[1, 10, 11, 20], [1, 20]], [[1, 1, 10, 10], [2, 2]], limits=[9, 10**12])
-    assert functional(20, limited).warnings == ()
 
 
 def test_too_many_sizes_to_look_at_leave_a_bound():
@@ -236,24 +198,3 @@ def test_limits_far_above_the_padding_bound_are_found():
         bound_s = found.details["padding_bound_s"]
         far += np.sum((times_s > bound_s) & (times_s < found.makespan_s)) > 6
     assert far >= 3
-
-
-@pytest.mark.parametrize("tile", [7, 70])
-def test_many_identical_pes_with_falling_times(tile):
-    k = np.arange(1, 1001)
-    pes = SpeedKinds.of([k], [np.where(k % tile == 0, 10.0, 1.0)], counts=[500])
-    found = discontinuous(500 * 400 + 3, pes)
-    assert found.units.sum() == 500 * 400 + 3
-    assert found.makespan_s == found.times_s.max() == found.lower_bound_s
-    assert found.makespan_s >= found.details["padding_bound_s"]
-
-
-def test_the_least_time_is_found_in_a_few_looks_at_all_pes(monkeypatch):
-    """Five of them; by halves it would take eighteen."""
-    draws, looks, inverse = np.random.default_rng(1), [], SpeedKinds.inverse
-    monkeypatch.setattr(SpeedKinds, "inverse", lambda *given, **how: looks.append(1) or inverse(*given, **how))
-    sizes = np.sort(draws.uniform(1, 4e4, (30, 20)), axis=1)
-    times_s = np.cumsum(draws.uniform(0.3, 1.7, (30, 20)) * np.diff(sizes, axis=1, prepend=0), axis=1)
-    pes = SpeedKinds.of(list(sizes), list(sizes / times_s * draws.uniform(1, 9, (30, 1))))
-    assert functional(10**6, pes).units.sum() == 10**6
-    assert len(looks) < 10

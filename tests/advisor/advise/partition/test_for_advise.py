@@ -72,25 +72,6 @@ def test_by_times_gives_nothing_to_a_pe_that_cannot_help():
     assert partition == (10, 0)
 
 
-def test_by_times_scales():
-    speeds = np.linspace(1, 9, 200)
-    partition = by_times(10**9, 200, lambda counts: counts / speeds)
-    assert np.allclose(np.array(partition) / speeds, 1e9 / speeds.sum(), rtol=1e-6)
-
-
-def test_by_times_takes_units_at_once_from_all_that_end_together():
-    asked, speeds = [], np.repeat([1.0, 1.7], 1000)
-
-    def times_s(counts):
-        asked.append(1)
-        return counts / speeds
-
-    partition = by_times(6001, 2000, times_s)
-    assert sum(partition) == 6001
-    assert max(times_s(np.array(partition))) == pytest.approx(5 / 1.7)
-    assert len(asked) < 300
-
-
 def test_all_units_are_given_where_times_fall_with_the_units():
     """A speed that rises again after a cache's end: 1,050 units take longer than 1,150."""
     sizes, fast = [0, 800, 960, 1024, 1152, 1408], [0.0, 36, 50, 55, 51, 61]

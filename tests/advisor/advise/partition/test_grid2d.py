@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from advisor.advise.partition import SpeedKinds, grid2d
-from advisor.advise.partition.grid2d import _columns
 from simulator import ScenarioError
 from simulator.base.randomness import stream
 
@@ -41,22 +40,6 @@ def test_communication_is_near_its_lower_bound_and_far_below_slabs(p, ratio):
     assert found.details["half_perimeters_ratio"] < ratio
     assert found.details["half_perimeters"] < slabs
     assert found.makespan_s < 1.02 * found.lower_bound_s
-
-
-def test_columns_are_the_best_of_all_groups_in_order():
-    """Against every way to cut the ordered areas into columns."""
-    rng = stream(2, "areas")
-    for _ in range(30):
-        shares = np.sort(rng.dirichlet(np.ones(7)))[::-1]
-
-        def half_perimeters(column_of, shares=shares):
-            return sum(
-                np.sum(column_of == c) * shares[column_of == c].sum() * 30 + 20 for c in range(column_of.max() + 1)
-            )
-
-        best = min(half_perimeters(np.cumsum((0, *cut))) for cut in itertools.product((0, 1), repeat=6))
-        found = _columns(shares, 20, 30)
-        assert half_perimeters(found) == pytest.approx(best)
 
 
 def test_sides_are_the_least_makespan_that_the_columns_allow():

@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 from advisor.advise.process_counts import Limits, advise_allocation, configuration_text, sentence
-from advisor.advise.process_counts.advice import _near, regrets
-from advisor.advise.process_counts.space import space_of
+from advisor.advise.process_counts.advice import regrets
 from simulator import ScenarioError
-from simulator.calibration import AllocationFit
-from simulator.models import fit_process_counts
-from tests.support import lu_clusters as clusters
 from tests.support.known_models import KnownModel, fit_of
 
 TWO = KnownModel(("fast", "slow"), (4e9, 1e9))
@@ -149,24 +145,6 @@ def test_what_the_runs_cannot_tell_is_a_warning():
     assert unsure.regret.p_best < 1
 
 
-@pytest.mark.parametrize(("lost", "said"), [(0, []), (1, []), (3, ["85"]), (20, ["0"])])
-def test_less_than_nine_members_of_ten_are_a_doubt(lost, said):
-    space, ranking = space_of(TWO, {"fast": (1, 2)}), np.array([[[1, 1]], [[1, 2]]])
-    members_s = np.stack((np.full(20, 1.0), np.where(np.arange(20) < lost, 0.9, 1.1)), axis=1)
-    found = _near(space, ranking, members_s)
-    assert [line.partition("a chance of ")[2].split()[0] for line in found] == said
-    assert all(line.startswith("the runs cannot tell fast 1x1 from fast 1x2: ") for line in found)
-
-
-def test_what_the_model_doubts_of_the_advised_configuration_is_a_warning():
-    runs = clusters.runs_of(clusters.cheapest_set()[::3], (400, 800, 1600), clusters.lu)
-    fitted = AllocationFit(fit_process_counts(runs), runs, notes=("the file's own",))
-    found = advise_allocation(fitted, {"fast": (1, 6), "slow": (60, 1)}, 6400.0)
-    assert found.warnings[0] == "the file's own"
-    assert set(fitted.warnings) | set(found.estimates.warnings[0]) <= set(found.warnings)
-    assert "N = 6400 is 4 times the largest measured, 1600" in found.warnings
-
-
 def test_of_more_than_a_million_configurations_the_best_are_ranked_and_switch_points_known():
     kinds = {"fast": (20, 8), "slow": (640, 10)}
     advice = advise_allocation(fit_of(TWO), kinds, 3200.0)
@@ -185,10 +163,3 @@ def test_the_sentence_says_what_to_run_and_what_that_gains():
     assert sentence(alone.to_dict()).endswith("which is one process on every PE")
     few = advise_allocation(fit_of(TWO), {"fast": (2, 1), "slow": (1, 1)}, 200.0)
     assert sentence(few.to_dict()).startswith("Run 1 process on one fast: ")
-
-
-def test_an_advice_shows_itself_in_a_notebook():
-    model = KnownModel(("<b>", "slow"), (4e9, 1e9))
-    page = advise_allocation(fit_of(model), {"<b>": (1, 2), "slow": (2, 1)}, 800.0)._repr_html_()
-    assert "&lt;b&gt; 1x1" in page
-    assert page.count("<tr>") == 9

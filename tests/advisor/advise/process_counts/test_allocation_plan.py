@@ -57,18 +57,6 @@ def test_alike_pes_are_a_kind_named_after_what_their_names_share():
     ]
 
 
-def test_a_platform_without_an_application_will_do(local):
-    assert [(k.name, k.competitors, k.steady, k.pes[0].cpu) for k in made(local).kinds] == [
-        ("fast", 0.0, True, 0),
-        ("slow", 2.0, True, 1),
-    ]
-
-
-def test_the_platform_of_the_tutorial_is_this_kind():
-    kinds = made(load_platform(TUTORIAL / "platforms" / "unequal-cores.yaml")).kinds
-    assert [(k.name, k.competitors, k.most) for k in kinds] == [("fast", 0, 3), ("slow", 2, 2)]
-
-
 def test_every_kind_runs_alone_at_every_size_and_crowded_at_the_middle_one(local):
     plan = made(local, most={"fast": 4, "slow": 3})
     have = Counter({run.key: run.repetitions for run in plan.runs if not run.reserve})
@@ -158,14 +146,6 @@ def test_memory_leaves_out_what_does_not_fit():
     rows = np.array([((1, 1), (0, 0)), ((2, 1), (0, 0)), ((0, 0), (1, 1)), ((1, 1), (1, 1)), ((2, 2), (4, 1))])
     assert fit(1000.0, rows).tolist() == [True, True, False, False, True]
     assert fit(1001.0, rows).tolist() == [False, True, False, False, True]
-
-
-def test_too_many_configurations_are_thinned_out_and_counted():
-    kinds = tuple(kind(name, 64, 6) for name in ("a", "b", "c"))
-    allocations, weight = every_configuration(kinds)
-    assert len(allocations) <= 20_000
-    assert weight * len(allocations) == pytest.approx((64 * 6 + 1) ** 3 - 1)
-    assert {(64, 6), (1, 1)} <= {tuple(row) for row in allocations[:, 0].tolist()}
 
 
 def test_a_plan_comes_back_from_its_file_and_is_the_same_for_the_same_seed(local, tmp_path):

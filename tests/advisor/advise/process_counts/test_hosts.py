@@ -1,15 +1,11 @@
 """Host files of an advised configuration, put to what reads them where it is installed."""
 
-import shutil
-import subprocess
-
 import pytest
 
 from advisor.advise.process_counts import advise_allocation, host_commands, host_files, layout_of_advice, parse_hosts
 from simulator import ScenarioError
 from tests.support.known_models import KnownModel, fit_of
 
-MPICH = next((name for name in ("mpiexec.mpich", "mpiexec.hydra") if shutil.which(name)), None)
 KINDS = {"fast": (2, 4), "slow": (4, 1)}
 
 
@@ -46,11 +42,6 @@ def test_kinds_stand_one_after_the_other_and_the_ranks_of_a_pe_side_by_side(advi
     ]
 
 
-def test_without_hosts_each_pe_is_one_by_its_name(advice):
-    hosts = list(layout_of_advice(advice).slots.items())
-    assert hosts == [("fast1", 4), ("fast2", 4), *((f"slow{number}", 1) for number in range(1, 5))]
-
-
 def test_two_kinds_on_one_host(advice):
     layout = layout_of_advice(advice, {"fast": ["here"], "slow": ["here"]})
     assert layout.slots == {"here": 12}
@@ -67,12 +58,3 @@ def test_two_kinds_on_one_host(advice):
 def test_hosts_that_do_not_go_with_the_pes(advice, hosts, said):
     with pytest.raises(ScenarioError, match=said):
         layout_of_advice(advice, hosts)
-
-
-@pytest.mark.skipif(MPICH is None, reason="no MPICH here")
-def test_mpich_starts_as_many_processes_as_advised(advice, tmp_path):
-    layout = layout_of_advice(advice, {"fast": ["localhost"], "slow": ["localhost"]})
-    (tmp_path / "hosts").write_text(host_files(layout, "hosts")["hosts"])
-    command = host_commands(layout, "hosts").splitlines()[1].replace("PROGRAM", "echo here").split()
-    done = subprocess.run([MPICH, *command[1:]], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout.split() == ["here"] * 12, done.stderr

@@ -47,21 +47,6 @@ def test_the_best_are_those_of_enumeration_in_its_order():
             np.testing.assert_array_equal(here.best(most), every[order[:most]])
 
 
-def test_each_class_has_as_many_configurations_as_there_are():
-    kinds = {"a": (4, 3), "b": (2, 2), "c": (5, 1)}
-    space = space_of(KnownModel(tuple(kinds), (3e9, 1e9, 2e9)), kinds)
-    every = enumerated(kinds)
-    counted = np.zeros_like(space.ways)
-    np.add.at(counted, (*every[:, :, 1].T, every.prod(axis=2).sum(axis=1)), 1)
-    counted[0, 0, 0, 0] = 1  # nobody takes part
-    np.testing.assert_array_equal(space.ways, counted)
-    for each in itertools.product(range(4), range(3), range(2)):
-        for processes in range(1, space.most_processes + 1):
-            found = list(space.of_class(each, processes))
-            assert found == sorted(set(found))
-            assert len(found) == counted[(*each, processes)]
-
-
 def test_memory_holds_what_fits_on_each_pe():
     kinds = {"fast": (1, 6), "slow": (8, 1)}
     here = space_of(KnownModel(("slow", "fast"), (1e9, 4e9)), kinds, Limits({"fast": 20e6}, "8*N**2/P")).at(3200.0)

@@ -22,16 +22,6 @@ def test_all_switches_that_the_grid_tells_apart(seed):
     ]
 
 
-def test_few_sizes_are_looked_at():
-    seen = []
-    switch_points(lambda size: seen.append(size) or int(size >= 777), 1, 10_000)
-    assert len(seen) == len(set(seen)) <= 33 + 14
-
-
 def test_sizes_that_are_no_whole_numbers_go_in_steps():
     (point,) = switch_points(lambda size: int(size >= 0.7502), 0.5, 2.0, step=0.001)
     assert (point.last_below, point.size) == pytest.approx((0.750, 0.751))
-
-
-def test_one_size_has_no_switch():
-    assert switch_points(lambda _: 1 / 0, 5, 5) == []

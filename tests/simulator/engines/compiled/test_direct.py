@@ -2,24 +2,21 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 from simulator import run
 from simulator.base.errors import ApportionError, ScenarioError, SimulationError, TraceError, UnsupportedProgram
 from simulator.engines import process
 from simulator.engines.compiled import direct
 from simulator.engines.compiled import run as compiled
-from simulator.engines.compiled.block import in_parts
 from simulator.engines.costs import TickOverflowError
 from simulator.models.network import LinkModel
 from simulator.platform.networks import Network
-from simulator.platform.nodes import PE, Platform
+from simulator.platform.nodes import Platform
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Broadcast, Compute, Custom, Delay, Loop, Program, Recv, Send
 from simulator.scenario_file.scenario import Application, Scenario
 from simulator.scenario_file.truths import draw
-from tests.simulator.engines.compiled.static_programs import scenarios
-from tests.support.platforms import band, flat, pe, trace
+from tests.support.platforms import band, pe, trace
 
 TICK = 1e-12
 
@@ -54,13 +51,6 @@ def compute(ticks):
     return Compute(float(ticks), 1.0)
 
 
-@pytest.mark.slow
-@given(scenario=scenarios())
-@settings(max_examples=500, deadline=None, derandomize=True)
-def test_both_engines_say_the_same_of_every_operation_of_many_programs(scenario):
-    assert outcome(compiled, scenario, log_replications=2) == outcome(process, scenario, log_replications=2)
-
-
 def test_many_channels_are_told_apart():
     """More channels than places in the table: from two senders, a tag each, received in another order."""
     order = np.random.default_rng(3).permutation(40).tolist()
@@ -70,24 +60,6 @@ def test_many_channels_are_told_apart():
     found = outcome(compiled, made, log_replications=1)
     assert found == outcome(process, made, log_replications=1)
     assert not isinstance(found[0], type)
-
-
-def test_what_each_path_takes(monkeypatch):
-    taken = []
-    monkeypatch.setattr(direct, "takes", lambda block, real=direct.takes: taken.append(real(block)) or taken[-1])
-    loaded = [pe("a", 1e12, trace([0], [1], 1))]
-    two, both = [PE("a", "n", {"dgemm": flat(1e12)}, cores=2)], (Configuration("c0", (1, 1), (0, 0)),)
-    for made in (
-        written(program((compute(1),)), pes=loaded),
-        written(program((compute(1),), (Delay(TICK),)), pes=loaded, configurations=both),
-        written(program((compute(1),), (Delay(TICK),), polls=True), pes=loaded, configurations=both),
-        written(program((compute(1),), (compute(1),)), pes=loaded, configurations=both),
-        written(program((compute(1),), (compute(1),)), pes=two, configurations=both),
-        written(program((compute(1),), (compute(1),)), configurations=both),
-        written(program((Send(1, 1),), (Recv(-2),))),
-    ):
-        compiled.run(made, draw(made), tick_s=TICK)
-    assert taken == [True, True, False, False, True, False, False]
 
 
 def test_any_number_of_threads_gives_the_same(monkeypatch):
@@ -103,12 +75,6 @@ def test_any_number_of_threads_gives_the_same(monkeypatch):
     assert len({tick for row in alone[0] for tick in row}) > 10
 
 
-def test_runs_are_cut_into_parts_that_meet():
-    done = []
-    in_parts(lambda first, end: done.append((first, end)), 10, 3)
-    assert sorted(done) == [(0, 3), (3, 6), (6, 10)]
-
-
 def test_the_first_run_with_a_fault_decides():
     ends = trace([0], [0], 50 * TICK, "error")
     places = (Configuration("fine", (1, 1), (0, 1)), Configuration("late", (1, 1), (1, 0)))
@@ -121,21 +87,6 @@ def test_the_first_run_with_a_fault_decides():
     made = written(program((Recv(1),), (compute(40), Recv(0))), pes=[pe("a", 1e12), pe("b", 1e12, held, "idle")])
     with pytest.raises(SimulationError, match="PE b: its load leaves nothing for ever"):
         run(made, engine="compiled")
-
-
-def test_what_the_program_itself_gets_wrong_is_named():
-    with pytest.raises(SimulationError) as caught:
-        run(written(program((Recv(1, 7),), (compute(1), Recv(0, 8)))), engine="compiled")
-    assert caught.value.lines == (
-        "configuration c0: deadlock: process 0 waits in operation 0 (receive from process 1, tag 7)",
-        "configuration c0: deadlock: process 1 waits in operation 1 (receive from process 0, tag 8)",
-    )
-    with pytest.raises(SimulationError) as caught:
-        run(written(program((Send(1, 5), Send(1, 5, 1), Send(1, 6)), (Recv(0),)), eager_bytes=9), engine="compiled")
-    assert [line.split(": ", 1)[1] for line in caught.value.lines] == [
-        "process 0, operation 1 (send to process 1, tag 1): received by nobody",
-        "process 0, operation 2 (send to process 1, tag 0): received by nobody",
-    ]
 
 
 def test_very_long_runs_restart_with_a_coarser_tick():
@@ -154,14 +105,3 @@ def test_operations_of_the_users_own_are_refused_by_name():
         run(written(program((compute(1),))), engine="compiled", operations={"think": None})
     with pytest.raises(ScenarioError, match="think"):
         run(made, engine="auto")
-
-
-@pytest.mark.slow
-def test_work_grows_with_operations_and_no_faster():
-    """Steps of a plan, not seconds: all receive from one, whose messages wait; each lookup must take no search."""
-    for processes in (1_000, 4_000):
-        rows = [tuple(Send(other, 1) for other in range(1, processes))]
-        rows += [(Recv(0),)] * (processes - 1)
-        made = written(program(*rows), eager_bytes=9)
-        runs = run(made, engine="compiled")
-        assert runs.finish_ticks[0].tolist() == [[0, *([11] * (processes - 1))]]

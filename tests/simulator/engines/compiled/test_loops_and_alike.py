@@ -7,9 +7,7 @@ import pytest
 
 from simulator.base.errors import ApportionError
 from simulator.engines import process
-from simulator.engines.compiled import alike
 from simulator.engines.compiled import run as compiled
-from simulator.engines.compiled.workspace import rolled
 from simulator.engines.costs import TickOverflowError, lower
 from simulator.models.network import LinkModel
 from simulator.platform.networks import Link, Network, Star
@@ -93,15 +91,6 @@ def test_loops_under_changing_loads_end_at_the_same_ticks(block):
         assert outcome(compiled, made, log_replications=2) == outcome(process, made, log_replications=2), seed
 
 
-def test_the_loop_of_a_program_is_kept_once():
-    made = scenario(1)
-    (costs,) = list(lower(replace(made, configurations=made.configurations[:1]), draw(made), tick_s=TICK))
-    found, loops = rolled(costs)
-    assert loops.turns.tolist() == [TURNS - 1] * costs.columns.processes
-    assert found.times.sum() == costs.columns.kind.size
-    assert np.array_equal(found.written_out.columns.kind, costs.columns.kind)
-
-
 def rows(rng, count):
     """Rows of all sorts of loops: nested, with collectives, with what differs between turns or processes."""
     me = np.arange(count)
@@ -153,35 +142,3 @@ def test_a_fault_names_its_operation_in_the_whole_program():
     error, words = outcome(compiled, made)
     assert (error, words) == outcome(process, made)
     assert f"operation {2 * TURNS}" in words
-
-
-def test_calm_replications_are_done_once(monkeypatch):
-    """A load that leaves a whole core for most of its trace: only replications that meet the rest are done."""
-    done = []
-    real = alike._part
-    monkeypatch.setattr(alike, "_part", lambda *a: done.append(np.size(a[2])) or real(*a))
-    made = scenario(3, values=[0.0, 0.0, 0.0, 9.0], length=10_000_000)
-    made = Scenario(made.platform, made.application, made.configurations, 30, 5)
-    assert outcome(compiled, made) == outcome(process, made)
-    assert done
-    assert sum(done) < 2 * 30
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_a_calm_stretch_ends_to_the_tick_where_the_load_begins(seed):
-    rng = np.random.default_rng(seed)
-    times = np.cumsum([0, *rng.integers(1, 60, 7)])
-    values = rng.choice([0.0, 1.0, 2.0], 7)
-    for after_end in ("cycle", "hold", "error"):
-        load = Load(trace(times[:-1] * TICK, values, float(times[-1] * TICK), after_end), "fair")
-        for start in range(int(times[-1])):
-            found = int(alike._calm_for(load, np.array([start]), 2, 3, TICK)[0])
-            shown = [
-                values[np.searchsorted(times, t % times[-1], side="right") - 1] for t in range(start, 2 * times[-1])
-            ]
-            if after_end == "hold":
-                shown[times[-1] - start :] = [values[-1]] * times[-1]
-            elif after_end == "error":
-                shown[times[-1] - start :] = [9.0] * times[-1]
-            calm = next((t for t, value in enumerate(shown) if value > 1), None)
-            assert (found == calm) if calm is not None else found >= len(shown) or found > 10**12

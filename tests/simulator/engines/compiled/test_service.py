@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.base.errors import TraceError
 from simulator.engines.compiled import service
 from simulator.engines.compiled.service import NEVER, OVERFLOW, STRIDE, TRACE_ENDED, service_tables
-from simulator.engines.costs import LAST_TICK, TickOverflowError, service_table
+from simulator.engines.costs import LAST_TICK, service_table
 from simulator.models.load import LoadTrace
 from simulator.platform.nodes import PE, Load
 
@@ -21,31 +20,28 @@ pytestmark = pytest.mark.slow
 """Their kernels take seconds to compile; the agreement of the engines covers them by default."""
 
 TICK = 1e-12
-_AT, _WHEN, _FINISH = range(3)
 
 
 @cache
-def kernel():
-    """The three functions, which kernels call, behind one door."""
+def kernels():
+    """The two functions that kernels call, for Python to call."""
+    return tuple(numba.njit(one, error_model="numpy") for one in (at_kernel, when_kernel))
 
-    def ask(tables, table, what, a, b, c):
-        if what == _AT:
-            return service.attained_at(tables, table, a)
-        return service.tick_when(tables, table, a, b) if what == _WHEN else service.finish(tables, table, a, b, c)
 
-    return numba.njit(ask, error_model="numpy")
+def at_kernel(tables, table, tick):
+    return service.attained_at(tables, table, tick)
+
+
+def when_kernel(tables, table, attained, near):
+    return service.tick_when(tables, table, attained, near)
 
 
 def attained_at(tables, table, tick):
-    return kernel()(tables, table, _AT, tick, 0, 0)
+    return kernels()[0](tables, table, tick)
 
 
 def tick_when(tables, table, attained, near=0):
-    return kernel()(tables, table, _WHEN, attained, near, 0)
-
-
-def finish(tables, table, start, now, nominal):
-    return kernel()(tables, table, _FINISH, start, now, nominal)
+    return kernels()[1](tables, table, attained, near)
 
 
 class Reference:
@@ -137,56 +133,3 @@ def test_long_traces_are_searched_from_any_guess(seed):
         assert attained_at(tables, table, tick) == reference.at(tick)
         attained = max(1, int(share * reference.total))
         assert tick_when(tables, table, attained, near) == reference.when(attained)
-
-
-@given(start=st.integers(0, 10**6), now=st.integers(0, 2**61), work=st.integers(1, 2**61), m=st.integers(1, 3))
-@settings(max_examples=100, deadline=None, derandomize=True)
-def test_without_load_a_closed_form_says_the_same(start, now, work, m):
-    pe = PE("a", "n", cores=2)
-    tables = service_tables([pe], np.array([3]), tick_s=TICK)
-    reference = Reference(service_table(pe, m, tick_s=TICK))
-    expected = reference.when(reference.at(start + now) + work)
-    found = finish(tables, m - 1, start, now, work)
-    assert found == (expected if expected < 0 else expected - start)
-
-
-def test_pes_alike_share_tables_and_those_without_processes_have_none():
-    trace = LoadTrace(np.array([0.0, 1.0]), np.array([0.5, 1.0]), 2.0)
-    loads = [Load(trace, "fair"), Load(trace, "fair"), Load(trace, "idle"), None, None, Load(trace, "fair")]
-    pes = [PE(str(i), "n", {}, load) for i, load in enumerate(loads)]
-    tables = service_tables(pes, np.array([1, 2, 1, 1, 1, 0]), tick_s=TICK)
-    assert tables.of_pe.tolist() == [0, 0, 2, 3, 3, -1]
-    assert tables.processes.tolist() == [1, 2, 1, 1]
-
-
-def test_stored_knots_are_those_of_the_plain_table():
-    draws = np.random.default_rng(5)
-    knots = np.concatenate(([0.0], np.cumsum(draws.uniform(0.5, 1.5, 1000))))
-    pe = PE("a", "n", {}, Load(LoadTrace(knots[:-1], draws.uniform(0, 3, 1000), float(knots[-1])), "fair"))
-    tables, plain = service_tables([pe], np.array([1]), tick_s=TICK), service_table(pe, 1, tick_s=TICK)
-    assert tables.knots.tolist() == [*plain.knots[:-1:STRIDE].tolist(), plain.knots[-1]]
-    assert tables.attained.tolist() == [*plain.attained[:-1:STRIDE].tolist(), plain.attained[-1]]
-
-
-@pytest.mark.parametrize(("value", "rule", "after_end", "code"), [
-    (1.0, "idle", "cycle", NEVER),
-    (1.0, "idle", "hold", NEVER),
-    (1.0, "given", "error", TRACE_ENDED),
-    (1e-30, "given", "hold", OVERFLOW),
-])  # fmt: skip
-def test_what_never_ends_says_why(value, rule, after_end, code):
-    pe = PE("a", "n", {}, Load(LoadTrace(np.array([0.0]), np.array([value]), 1.0, after_end), rule))
-    tables = service_tables([pe], np.array([1]), tick_s=TICK)
-    assert finish(tables, 0, 0, 10**11, 10**12) == code
-
-
-def test_traces_that_no_clock_can_tell_are_refused():
-    def tables(end, tick_s):
-        pe = PE("a", "n", {}, Load(LoadTrace(np.array([0.0]), np.array([0.5]), end), "fair"))
-        return service_tables([pe], np.array([1]), tick_s=tick_s)
-
-    with pytest.raises(TickOverflowError):
-        tables(5e6, TICK)
-    assert tables(5e6, 1e-9).knots.tolist() == [0, 5 * 10**15]
-    with pytest.raises(TraceError, match="less than a tick"):
-        tables(1e-13, TICK)

@@ -6,18 +6,17 @@ import numpy as np
 import pytest
 
 from simulator.base.errors import ScenarioError
-from simulator.engines.costs import TickOverflowError, lower, service_table, to_ticks
+from simulator.engines.costs import TickOverflowError, lower, to_ticks
 from simulator.engines.costs import lowering as lowering_module
-from simulator.models.memory import MemoryLevel, MemoryUse
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Link, Network, Star
 from simulator.platform.nodes import PE, Node, Platform
 from simulator.programs.configuration import Configuration
-from simulator.programs.program import Compute, Delay, Exchange, Farm, Program, ReadWrite, Recv, Send, WaitUntil
+from simulator.programs.program import Compute, Delay, Program, Recv, Send, WaitUntil
 from simulator.scenario_file.scenario import Application, Scenario
 from simulator.scenario_file.truths import draw
-from tests.support.platforms import band, pe, trace
+from tests.support.platforms import band
 
 TICK = 1e-12
 STAR = Star((Link("a", 1e-3, 1e6), Link("b", 2e-3, 2e6), Link("c", 3e-3, 3e6)))
@@ -99,52 +98,6 @@ def test_a_uniform_network_with_a_loopback_has_both_times():
     assert made.platform.message_s(0, 1, 1000) == pytest.approx(2.0)
 
 
-def test_flows_have_a_latency_and_units():
-    rows = ((Send(1, 1000), Send(1, 0)), (Recv(0), Recv(0)))
-    costs = only(scenario(rows, Network(STAR, contention="fair")))
-    assert costs.ticks[0, 0, :2].tolist() == [3 * 10**9] * 2
-    assert costs.units[0, :2].tolist() == [1000 * 2**10, 0]
-    assert costs.capacities[:4].tolist() == [round(1e6 * TICK * 2**50)] * 2 + [round(2e6 * TICK * 2**50)] * 2
-    free = Star((Link("a", 0, 1e6), Link("b", 0, 1e6), Link("c", 0, 1e6)))
-    costs = only(scenario(rows, Network(free, contention="fair")))
-    assert costs.ticks[0, 0, :2].tolist() == [0, 1]
-
-
-def test_a_shared_link_is_one_in_both_directions():
-    bus = Star((Link("a", 0, 1e6, shared=True), Link("b", 0, 2e6)), Link("backbone", 0, 5e6, shared=True))
-    rows = ((Exchange(1, 1, 8),), (Exchange(0, 0, 8),))
-    costs = only(scenario(rows, Network(bus, contention="fifo"), speeds=(1e9, 1e9)))
-    routes = [costs.route_links[costs.route_first[r] : costs.route_first[r + 1]].tolist() for r in costs.route[0]]
-    assert routes == [[0, 4, 3], [2, 4, 0]]
-
-
-def test_eager_up_to_the_threshold():
-    rows = ((Send(1, 10), Send(1, 11), Send(1, 0)), (Recv(0), Recv(0), Recv(0)))
-    assert only(scenario(rows, Network(STAR, eager_bytes=10))).eager.tolist() == [True, False, True] + [False] * 3
-    assert not np.any(only(scenario(rows, Network(STAR))).eager)
-
-
-def test_disks_are_links():
-    nodes = (Node("node0", disk=Link("d", 1e-3, 1e6)),)
-    costs = only(
-        scenario(((ReadWrite(1000),), (Send(2, 8),), (Recv(1),)), Network(STAR, contention="fifo"), nodes=nodes)
-    )
-    assert costs.ticks[0, 0, 0] * TICK == pytest.approx(2e-3)
-    route = costs.route[0, 0]
-    assert costs.route_links[costs.route_first[route] : costs.route_first[route + 1]].tolist() == [6]
-    with pytest.raises(
-        ScenarioError, match="platform: node node1 has no disk, and the application does I/O; give it one"
-    ):
-        only(scenario(((), (ReadWrite(8),)), Network(STAR), nodes=nodes))
-
-
-def test_farms_count_ticks_before_each_unit():
-    rows = ((Farm(np.array([1e9, 3e9]), 1.0, 1, 0.25),),) * 2
-    costs = only(scenario(rows, Network(STAR), placements=((0, 2), (1, 1))))
-    assert (costs.farm_ticks[0] * TICK).tolist() == [[[[0, 1, 4], [0, 0.25, 1]]], [[[0, 0.5, 2], [0, 0.5, 2]]]]
-    assert costs.pull_ticks == (25 * 10**10,)
-
-
 def test_blocks_hold_every_run_once(monkeypatch):
     monkeypatch.setattr(lowering_module, "BLOCK", 5)
     rows = ((Compute(1, 1), Compute(2, 1)), (Compute(3, 1),))
@@ -180,29 +133,3 @@ def test_what_cannot_be_lowered_is_refused():
 
 def test_ticks_round_half_to_even_and_are_at_least_one():
     assert to_ticks(np.array([0.5, 1.5, 2.5, 0.0]), 1.0).tolist() == [1, 2, 2, 1]
-
-
-def test_cores_count_in_the_service():
-    loaded = PE("a", "n", {}, pe("x", 1, trace([0], [1.0], 10 * TICK)).load, cores=2)
-    assert service_table(loaded, 1, tick_s=TICK).attained.tolist() == [0, 10]
-    assert service_table(loaded, 3, tick_s=TICK).attained.tolist() == [0, 5]
-    assert service_table(PE("b", "n", cores=2), 4, tick_s=TICK).rates.tolist() == [0.5]
-
-
-def test_processes_that_share_a_level_lose_time():
-    """Two of 80 bytes on a cache of 100: 50/80 hits; 1e9 units with 2 accesses each at 1e9 units/s."""
-    levels = (MemoryLevel("cache", 100, 1e-9, 0, shared=True), MemoryLevel("memory", 0, 5e-9, 0))
-    rows = ((Compute(1e9, 1),), (Compute(1e9, 1), Farm(np.array([1e9]), 1.0, 1, 0.0, (1,))))
-    made = scenario(
-        rows, Network(STAR), placements=((0, 0), (0, 1)), nodes=(Node("node0", levels=levels),), footprints=(80, 80)
-    )
-    made = replace(made, application=replace(made.application, memory=MemoryUse(2.0, 1.0)))
-    costs = only(made)
-    lost = 2 * 30 / 80 * 4e-9 * 1e9
-    assert (costs.nominal_ticks[:, 0] * TICK).tolist() == [[1, 1], [1, 0.5]]
-    sharing = costs.sharing
-    assert sharing.tables[0, 0, 0] == sharing.tables[0, 1, 0] >= 0
-    assert sharing.tables[1].max() == -1, "nobody shares a cache with the other node"
-    table = sharing.table(int(sharing.tables[0, 0, 0])).tolist()
-    assert (table[0], table[512]) == (2**30, round(2**30 / (1 + lost)))
-    assert table == sorted(table, reverse=True)

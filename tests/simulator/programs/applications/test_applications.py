@@ -2,17 +2,14 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from simulator import Application, LinkModel, Platform, Scenario, dump_scenario, load_scenario
 from simulator.base.errors import ScenarioError
 from simulator.programs.applications import APPLICATIONS, build_program, make_work
 from simulator.programs.configuration import Configuration
 from tests.simulator.programs.applications.counts import Counts
 from tests.support.applications import FITTING
 from tests.support.collectives import run
-from tests.support.platforms import pe
 
 
 def counted(name, parameters, *partition):
@@ -40,25 +37,6 @@ def test_hpl_by_hand():
     assert found.sizes == [[12, 6 * 4, 4 * 4, 4], [6 * 4, 8]]
     assert found.messages == {(0, 1): [96, 32], (1, 0): [64]}
     assert found.footprints == [8 * 6 * (4 + 2), 8 * 6 * (2 + 2)]
-
-
-def test_hpl_is_scenario_c_of_the_benchmarks():
-    """The definition, as loops: K = n / nb panels, owner k % P, m = (K - k) nb."""
-    processes, panels, nb = 5, 13, 8
-    found = counted("hpl", {"n": panels * nb, "nb": nb}, *[1] * processes)
-    volumes, payloads = [[] for _ in range(processes)], {}
-    for k in range(panels):
-        m, owner = (panels - k) * nb, k % processes
-        volumes[owner].append(float(m * nb**2))
-        for hop in range(processes - 1):
-            pair = (owner + hop) % processes, (owner + hop + 1) % processes
-            payloads.setdefault(pair, []).append(8 * m * nb)
-        for process in range(processes):
-            blocks = sum(1 for j in range(k + 1, panels) if j % processes == process)
-            if blocks:
-                volumes[process].append(2.0 * nb * m * nb * blocks)
-    assert found.volumes == volumes
-    assert found.messages == payloads
 
 
 def test_blocks_are_dealt_in_cycles():
@@ -135,23 +113,6 @@ def test_fft_by_hand():
     assert found.footprints == [32 * 4 * 3, 32 * 4]
 
 
-def test_fft_transposes_as_a_pairwise_all_to_all():
-    from simulator.programs.program import AllToAll, Compute, Program
-
-    row = (Compute(160.0, 64.0), AllToAll(16 * 4), Compute(160.0, 64.0))
-    expected = Counts(Program.everywhere(4, row)).columns
-    found = counted("fft", {"n": 8}, 2, 2, 2, 2).columns
-    for name in ("first", "partner", "source"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    messages = found.size == 0
-    np.testing.assert_array_equal(found.amount[messages], expected.amount[messages])
-    unequal = counted("fft", {"n": 9}, 4, 0, 3, 2)
-    assert unequal.messages == {(a, b): [16 * r * s] for a, r in ROWS for b, s in ROWS if a != b}
-
-
-ROWS = [(0, 4), (2, 3), (3, 2)]
-
-
 def test_ep_by_hand():
     """10 samples of 6; an all-reduce of 12 words between two."""
     found = counted("ep", {"samples": 10, "volume": 6}, 7, 3)
@@ -183,12 +144,6 @@ def test_sort_by_hand():
     assert found.sizes == [[8, 10, 16], [2], [4, 6], [2]]
     assert found.messages == {(1, 0): [8], (3, 2): [8], (2, 0): [24]}
     assert found.footprints == [128, 16, 48, 16]
-
-
-@pytest.mark.parametrize("processes", [1, 2, 4, 16])
-def test_sort_moves_as_many_keys_as_on_one_process(processes):
-    found = counted("sort", {"n": 64}, *[64 // processes] * processes)
-    assert found.volume.sum() == 64 * 6
 
 
 @pytest.mark.parametrize("processes", range(1, 18))
@@ -263,19 +218,6 @@ def test_any_partition_is_made_fitting(name):
         work.program(Configuration.one_each("c", fitted))
 
 
-def test_large_shared_rows_are_cheap():
-    """20,000 processes share one row: a handful of arrays, not 20,000 tuples."""
-    processes = 20_000
-    for name, parameters, each in [
-        ("stencil", {"n": 3 * processes, "iterations": 3}, 3),
-        ("ep", {"samples": 3 * processes}, 3),
-        ("sort", {"n": 3 * processes}, 3),
-    ]:
-        program = build_program(name, parameters, Configuration.one_each("c", (each,) * processes))
-        assert len({id(row) for row in program.operations}) == 1
-    assert len(program.operations[0]) < 100
-
-
 # Bad input
 
 FAULTS = [
@@ -331,17 +273,6 @@ def test_every_fault_is_told_at_once():
     with pytest.raises(ScenarioError) as caught:
         make_work("hpl", {"n": 0, "grid": 3})
     assert len(caught.value.lines) == 3
-
-
-@pytest.mark.parametrize("name", FITTING)
-def test_scenario_files_name_every_application(tmp_path, name):
-    parameters, partitions = FITTING[name]
-    platform = Platform.uniform(tuple(pe(text) for text in "abc"), LinkModel.from_latency(1e-6, 1e9))
-    configurations = (Configuration.one_each("c", partitions[0]),)
-    made = Scenario(platform, Application(name, "dgemm", parameters), configurations)
-    path = tmp_path / "s.yaml"
-    path.write_text(dump_scenario(made, traces={}))
-    assert load_scenario(path).application == made.application
 
 
 def test_every_parameter_is_described():

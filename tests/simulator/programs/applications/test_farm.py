@@ -12,7 +12,7 @@ from simulator.engines.costs import lower
 from simulator.models.network import LinkModel
 from simulator.platform.nodes import Platform
 from simulator.programs.applications import build_program, make_work
-from simulator.programs.columns import RULES, SelfScheduling, UnitSpread
+from simulator.programs.columns import RULES, SelfScheduling
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Delay, Farm, Program
 from simulator.scenario_file.scenario import Application, Scenario
@@ -92,11 +92,6 @@ def test_profiles_rise_and_fall_around_the_mean():
     assert volumes(profile="falling") == [2, 1.5, 1, 0.5, 0]
 
 
-def test_static_takes_the_parts_of_the_partition():
-    found = makespans({"units": 10, "rule": "static"}, 2, parts=(3, 7))
-    assert found[0] == pytest.approx(7, rel=1e-9)
-
-
 SPREADS = [("exponential", 1.0), ("gamma", 0.3), ("uniform", 0.5), ("lognormal", 0.7)]
 
 
@@ -119,16 +114,6 @@ def test_draws_are_of_the_replication_whatever_else_is_run():
     assert makespans(parameters, 3, replications=2, seed=4).tolist() == five[:2].tolist()
     assert makespans(parameters, 3, replications=5, seed=4, engine="process").tolist() == five.tolist()
     assert makespans(parameters, 3, replications=5, seed=5).tolist() != five.tolist()
-
-
-def test_two_farms_of_a_program_draw_each_for_itself():
-    farms = tuple(Farm(np.ones(6), 1.0, spread=UnitSpread("gamma", 0.5)) for _ in range(2))
-    made = scenario({**UNIT, "units": 1}, 1)
-    application = Application.of_program(Program((farms,), (0,)), kernel="dgemm")
-    made = Scenario(made.platform, application, made.configurations, 1)
-    assert made.noisy
-    (costs,) = lower(made, draw(made), tick_s=1e-9)
-    assert not np.array_equal(*costs.farm_ticks)
 
 
 # Closed forms and theorems
@@ -161,17 +146,6 @@ def test_under_gss_all_end_within_one_unit_whenever_they_begin(units, processes)
     last = run(made).computed_ticks[0][0] * 1e-12
     begun = last[last > 0]
     assert begun.max() - begun.min() <= 1 + 1e-9
-
-
-def test_static_blocks_of_exponential_units_take_what_kruskal_and_weiss_say():
-    """Kruskal and Weiss 1985, for large P and N/P: N/P means and sqrt(2 N/P ln P) deviations, here 2 % too much."""
-    units, processes = 64 * 400, 64
-    parts = (400,) * processes
-    found = makespans(
-        {"units": units, "rule": "static", "distribution": "exponential"}, processes, parts=parts, replications=40
-    )
-    expected = 400 + math.sqrt(2 * 400 * math.log(processes))
-    assert found.mean() == pytest.approx(expected, rel=0.03)
 
 
 ORDERS = {
@@ -218,29 +192,3 @@ def test_parameters_that_do_not_belong_are_refused(parameters, message):
 def test_static_parts_that_hand_out_more_than_there_is_are_refused():
     with pytest.raises(ScenarioError, match="its parts are 5 units together, but units = 4; take 1 away"):
         build_program("farm", {**UNIT, "units": 4, "rule": "static"}, Configuration.one_each("c", (2, 3)))
-
-
-WRONG = [
-    ({"scheduling": SelfScheduling("gs")}, "'gs' is no rule; take static, .*; did you mean gss?"),
-    ({"scheduling": SelfScheduling("static", parts=(3,))}, "the parts hand out 3 units and there are 2"),
-    ({"scheduling": SelfScheduling("static", parts=(1, 1))}, "2 parts; give each of 1 processes one of at least 0"),
-    ({"scheduling": SelfScheduling("tss", first=1, last=2)}, "least is 1, first 1 and last 2; give"),
-    ({"scheduling": SelfScheduling("fac", assumed_cv=-1)}, "assumed_cv is -1; give a finite number of at least 0"),
-    ({"serve_s": -1.0}, "chunk is 1 and serve_s -1; give at least 1 and at least 0"),
-    ({"unit_bytes": math.nan}, "chunk is 1 and unit_bytes nan; give at least 1 and at least 0"),
-    ({"spread": UnitSpread("gama")}, "'gama' is no distribution; take exponential, .*; did you mean gamma?"),
-    ({"spread": UnitSpread("gamma", 0)}, "cv is 0; give a finite number above 0"),
-    ({"spread": UnitSpread("exponential", 2)}, "an exponential distribution has 1"),
-    ({"spread": UnitSpread("uniform", 1)}, "a uniform distribution above 0 has 0.577 at most"),
-]
-
-
-@pytest.mark.parametrize(("fields", "message"), WRONG)
-def test_operations_that_cannot_be_are_refused(fields, message):
-    with pytest.raises(ScenarioError, match=f"program: farm: .*{message}"):
-        simulate([[Farm(np.ones(2), 1.0, **fields)]])
-
-
-def test_draws_without_numbers_of_replications_are_refused():
-    with pytest.raises(ScenarioError, match="draws do not number the replications; set numbers"):
-        simulate([[Farm(np.ones(2), 1.0, spread=UnitSpread("exponential"))]])

@@ -146,13 +146,6 @@ def test_both_engines_agree_to_the_tick_on_every_grid(name):
         np.testing.assert_array_equal(first, second)
 
 
-@pytest.mark.parametrize("name", ["hpl", "fft3d"])
-def test_one_process_takes_its_volume_over_its_speed(name):
-    made = run(scenario(name, on(name, (1, 1))))
-    volume = counted(name, (1, 1)).volume.sum()
-    assert made.makespan_s[0, 0] == pytest.approx(volume / SPEED, rel=1e-9)
-
-
 def test_pencils_of_equal_pes_take_their_exchanges_one_after_the_other():
     """n = 4 on 2 x 2: three transforms of 4 lines, and an exchange of 128 bytes between them, both ways at once."""
     pes = tuple(pe(f"pe{index}", SPEED) for index in range(4))

@@ -1,6 +1,5 @@
 """HPL with all its phases: operations by hand and in closed form, relative speeds, and what waiting costs others."""
 
-import numpy as np
 import pytest
 
 from simulator import run
@@ -69,22 +68,6 @@ def test_all_operations_are_those_that_hpl_counts(n, nb, partition):
     assert make_work("hpl", {"n": n, "nb": nb} | ALL).volume == pytest.approx(expected, rel=1e-12)
 
 
-def test_all_operations_of_a_small_matrix_counted_one_by_one():
-    """The unblocked elimination of [A | b], then the unblocked back substitution."""
-    n = 9
-    elimination = sum(1 + 2 * (n - j) for j in range(n) for _ in range(j + 1, n))  # a division; n - 1 - j columns and b
-    substitution = sum(1 + 2 * i for i in range(n))
-    assert counted({"n": n, "nb": 2} | ALL, 1, 1, 1).volume.sum() == elimination + substitution
-
-
-def test_the_outline_is_what_it_was():
-    """Without parameters beyond n and nb: m w**2 for a panel and 2 w m for a column, as scenario files have it."""
-    m, w = np.array([22, 18, 14, 10, 6, 2]), np.array([4, 4, 4, 4, 4, 2])
-    work = make_work("hpl", {"n": 22, "nb": 4})
-    assert work.volume == np.sum(m * w**2 + 2 * w * m * (m - w))
-    assert (work.phases, work.panel_speed, work.waiting) == ("main", 1.0, "yielding")
-
-
 @pytest.mark.parametrize("phases", ["main", "all"])
 def test_a_slow_panel_counts_as_more(phases):
     fast, slow = (
@@ -147,17 +130,6 @@ def test_processes_share_a_pe_with_competitors_and_with_each_other(load, waiting
     expected = 10 * together + (11 + 10 + 3 + 2 + 4 + 8) * waits + 4 * alone
     times = sum(message_s(size) for size in (88, 56, 32, 16))
     assert made.makespan_s[0, 0] == pytest.approx(expected / SPEED + times, rel=1e-7)
-
-
-@pytest.mark.parametrize("phases", ["main", "all"])
-@pytest.mark.parametrize("waiting", ["yielding", "polling"])
-def test_both_engines_agree_to_the_tick(phases, waiting):
-    parameters = {"n": 40, "nb": 3, "phases": phases, "waiting": waiting, "panel_speed": 0.3}
-    parameters |= {"swap_speed": 0.7} if phases == "all" else {}
-    pes = pe("a", 3e6), pe("b", 1e6, trace([0.0, 3e-3], [2.0, 0.5], 7e-3)), pe("c", 2e6)
-    runs = [simulated(parameters, (0, 0, 1, 1, 2), *pes, engine=engine) for engine in ("process", "compiled")]
-    for first, second in zip(*(made.finish_ticks for made in runs), strict=True):
-        np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,5 @@
 import itertools
 
-import pytest
-
-from simulator.base.errors import ScenarioError
 from simulator.programs.applications import build_program
 from simulator.programs.columns import KIND_NAMES
 from simulator.programs.configuration import Configuration
@@ -39,27 +36,3 @@ def test_a_process_without_rows_takes_no_part():
     assert (found.volumes, found.sizes) == ([[128], []], [[48], []])
     found = Counts(build_program("matmul", {"n": 4}, Configuration.one_each("c", (0, 4))))
     assert kinds(found)[0] == ["send", "recv"]
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters", "rows", "message"),
-    [
-        ("matmul", {"n": 5}, (3, 1), "4 rows together, but n = 5; add 1"),
-        (
-            "matmul",
-            {"m": 4},
-            (3, 1),
-            "application: parameters: n is missing; take n; application: parameters: m is unknown; take n",
-        ),
-        ("matmul", {}, (3, 1), "application: parameters: n is missing; take n"),
-        (
-            "lu",
-            {"n": 4},
-            (3, 1),
-            "application: name: 'lu' is unknown; take cholesky, ep, farm, fft, fft3d, hpl, matmul, matmul_2d",
-        ),
-    ],
-)
-def test_what_does_not_fit_is_refused(name, parameters, rows, message):
-    with pytest.raises(ScenarioError, match=message):
-        build_program(name, parameters, Configuration.one_each("c", rows))

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-import advisor
 from simulator import LinkModel, dump_scenario, load_scenario, run
 from simulator.base.errors import ScenarioError
 from simulator.base.randomness import stream
@@ -16,10 +15,8 @@ from simulator.programs.applications import build_program
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute
 from simulator.scenario_file.scenario import Application, Scenario
-from simulator.scenario_file.truths import draw, truth_of
 from tests.support.applications import PROCESSES, N, fitted
 from tests.support.platforms import flat, trace
-from tests.support.stepwise import check_one
 
 
 def modelled(model, speeds, *partitions, parameters=None, loads=None):
@@ -56,16 +53,6 @@ def test_a_model_without_processes_is_that_of_one():
 def test_equal_shares_on_reference_pes_take_what_the_model_says():
     made = modelled(fitted(), [1.0, 1.0, 0.5], (50, 50, 0), (0, 50, 50), (100, 0, 0))
     np.testing.assert_allclose(run(made).makespan_s[:, 0], [200, 400, 400], rtol=1e-9)
-
-
-def test_advice_divides_by_speed_and_leaves_out_pes_that_cost_more_than_they_give():
-    advice = advisor.recommend(modelled(fitted(), [1.0, 0.25]))
-    assert advice.configuration.partition == (80, 20)
-    assert advice.baselines["equal"].mean == pytest.approx(2.5, rel=0.01)
-    overhead = fitted("N/P + N*P", truth=lambda n, p: n / p + 0.5 * n * p)  # more than one process never pays
-    alone = advisor.recommend(modelled(overhead, [1.0, 1.0, 1.0]))
-    assert sorted(alone.configuration.partition) == [0, 0, 100]
-    assert alone.baselines["equal"].mean > 1
 
 
 def test_a_scenario_goes_to_a_file_and_back_with_its_model(tmp_path):
@@ -129,47 +116,6 @@ def test_a_model_is_needed_or_not_allowed_and_must_give_a_time():
     falling = fitted("P", truth=lambda _, p: 10 - p)
     with pytest.raises(ScenarioError, match=r"model: it predicts -2 s for 12 processes, which is no time"):
         program((10,) * 12, falling, {"units": 120})
-
-
-SCENARIO = """
-format: 1
-platform:
-  nodes: [{name: n, pes: [{name: a, speeds: {reference: {sizes: [1], low: [1], mid: [1], high: [1]}}}]}]
-  link: {latency: 10us, bandwidth: 1Gbit/s}
-application: {name: modelled, kernel: reference, model: m.json, parameters: {N: 400, units: 100}}
-configurations: {all: {partition: [100]}}
-"""
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("model: m.json", "model: no.json", "no.json: no such file"),
-        ("model: m.json", "model: s.yaml", "s.yaml:2:1: .*JSON"),
-        (", model: m.json", "", "6:1: application: model: it is missing; name a file that `apportion fit` wrote"),
-        (
-            "N: 400",
-            "N: .inf",
-            r"6:78: application\.parameters\.N: inf is neither a finite number nor a text; give one of them",
-        ),
-        ("N: 400", "N: big", r"6:78: application\.parameters\.N: 'big' is not a number; give one"),
-        (
-            "N: 400",
-            f"N: 1{'0' * 400}",
-            r"6:78: application\.parameters\.N: 100000000000000000000000000000000000000000000000000000000\.\.\. is",
-        ),
-        ("N: 400", "N: -1e3, Q: 1", r"6:65: application\.parameters: Q is unknown; take N, units"),
-    ],
-)
-def test_bad_files_get_one_line_that_names_the_field(tmp_path, old, new, message):
-    (tmp_path / "m.json").write_text(json.dumps(fitted().to_dict()))
-    path = tmp_path / "s.yaml"
-    path.write_text(SCENARIO)
-    load_scenario(path)
-    path.write_text(SCENARIO.replace(old, new))
-    with pytest.raises(ScenarioError, match=message) as caught:
-        load_scenario(path)
-    assert len(caught.value.lines) == 1
 
 
 def in_parts(*, noise=0.0, network="P", seed=1, repetitions=1):
@@ -239,27 +185,6 @@ def test_a_node_without_a_disk_is_named():
         run(modelled(in_parts(), [1.0], (100,), parameters=parameters))
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"measured_bandwidth": 3}, "measured_bandwidth: 3 cannot be used; give a text above 0 with its unit"),
-        ({"measured_bandwidth": "0Gbit/s"}, "measured_bandwidth: '0Gbit/s' cannot be used"),
-        (
-            {"measured_bandwidth": "fast"},
-            "application: parameters: measured_bandwidth: 'fast' is no bandwidth; write one such as 1Gbit/s or 125MB/s",
-        ),
-        (
-            {"measured_latency": "1us"},
-            r"application: parameters: measured_latency is unknown; take N, units, measured_bandwidth",
-        ),
-    ],
-)
-def test_what_is_said_of_the_measured_machine_is_checked(parameters, message):
-    with pytest.raises(ScenarioError, match=message) as caught:
-        program((60, 40), in_parts(), {"N": 400, "units": 100} | parameters)
-    assert len(caught.value.lines) == 1
-
-
 @pytest.mark.parametrize("engine", ["process", "compiled"])
 def test_doubt_is_drawn_once_per_truth_and_noise_per_run(tmp_path, engine):
     scenario = linked(tmp_path, in_parts(noise=0.05, network="P", repetitions=3), replications=400)
@@ -277,36 +202,9 @@ def test_doubt_is_drawn_once_per_truth_and_noise_per_run(tmp_path, engine):
     assert np.corrcoef(alone, logs.mean(axis=0))[0, 1] > 0.95
 
 
-def test_both_engines_draw_the_same_of_a_model(tmp_path):
-    scenario = linked(tmp_path, in_parts(noise=0.05, repetitions=3), replications=20)
-    one, other = (run(scenario, engine=engine) for engine in ("process", "compiled"))
-    assert np.array_equal(one.makespan_ticks, other.makespan_ticks)
-
-
-def test_the_stepwise_reading_agrees(tmp_path):
-    scenario = linked(tmp_path, in_parts(noise=0.05, repetitions=3), replications=3)
-    check_one(scenario, draw(scenario))
-
-
 def test_draws_do_not_depend_on_where_the_files_are(tmp_path):
     found = []
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
         found.append(run(linked(tmp_path / name, in_parts(noise=0.05, repetitions=3))).makespan_ticks)
     assert np.array_equal(*found)
-
-
-def test_a_model_that_fits_exactly_draws_nothing(tmp_path):
-    scenario = linked(tmp_path, in_parts())
-    assert not scenario.doubtful
-    assert scenario.deterministic
-
-
-def test_one_truth_of_a_model_is_what_its_runs_share(tmp_path):
-    scenario = linked(tmp_path, in_parts(noise=0.05, repetitions=3), replications=40)
-    logs = np.log(run(scenario).makespan_s[0])
-    for number in (0, 3):
-        truth = truth_of(scenario, number)
-        assert not truth.doubtful
-        alike = np.log(run(truth).makespan_s[0][number::4])
-        np.testing.assert_allclose(alike, logs[number::4], rtol=1e-6)

@@ -58,13 +58,6 @@ def test_makespan_of_a_farm_by_hand():
     assert simulated("farm", parameters, (1, 1)).makespan_s[0, 0] == pytest.approx(expected, rel=1e-9)
 
 
-def test_a_farm_gives_more_to_the_faster():
-    """Speeds 3 and 1, units of 1 ms and 3 ms, no time to pull: of 8 units the faster one gets 6."""
-    parameters = {"units": 8, "volume": 3e3, "size": 1}
-    made = simulated("farm", parameters, (1, 1), speeds=[3e6, 1e6])
-    assert made.makespan_s[0, 0] == pytest.approx(6e-3, rel=1e-6)
-
-
 @pytest.mark.parametrize("name", FITTING)
 def test_no_application_is_faster_than_its_work_or_slower_than_one_thing_at_a_time(name):
     parameters, partitions = FITTING[name]
@@ -87,15 +80,6 @@ def test_hpl_takes_as_long_as_simgrid_says_on_scenario_c():
     application = Application("hpl", "dgemm", {"n": 500 * 128, "nb": 128})
     made = run(Scenario(platform, application, (Configuration.one_each("c", (1,) * 64),), 1))
     assert made.makespan_s[0, 0] == pytest.approx(1501.08662502497, rel=1e-9)
-
-
-def test_two_processes_on_one_pe_share_it():
-    """HPL with two processes on one PE: no more than half as fast as on two, and no messages' time is saved."""
-    platform = Platform.uniform((pe("a", SPEED),), LinkModel.from_latency(LATENCY_S, BANDWIDTH))
-    application = Application("hpl", "dgemm", {"n": 6, "nb": 2})
-    made = run(Scenario(platform, application, (Configuration("c", (1, 1), (0, 0)),), 1))
-    expected = (24 + 48 + 48 + 16 + 32 + 8) / SPEED + sum(message_s(size) for size in (96, 64, 32))
-    assert made.makespan_s[0, 0] == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", FITTING)

@@ -6,18 +6,14 @@ be the bytes of that. So a wrong partner, order, or size shows as data that is m
 """
 
 import math
-import tracemalloc
 
 import numpy as np
 import pytest
 
-from simulator.base.errors import ScenarioError
 from simulator.programs.assembly import assemble
 from simulator.programs.collectives import ALGORITHMS
-from simulator.programs.columns import Kind
 from simulator.programs.program import AllReduce, AllToAll, Broadcast, Gather, Loop, Program, Reduce, Scatter
 from tests.support.collectives import (
-    DeadlockError,
     Held,
     combine,
     messages,
@@ -180,27 +176,6 @@ def test_all_to_all_is_one_message_for_each_ordered_pair(algorithm):
         assert {message.size_bytes for message in sent} <= {SIZE}
 
 
-def total(kind, algorithm, count, **extra):
-    sent = messages(kind(size_bytes=SIZE, algorithm=algorithm, **extra), count)
-    return len(sent), sum(message.size_bytes for message in sent)
-
-
-@pytest.mark.parametrize("count", SIZES)
-def test_messages_and_bytes_in_closed_form(count):
-    one_each = (count - 1, (count - 1) * SIZE)
-    for algorithm in ("ring", "modified_ring", "two_rings", "binomial", "linear"):
-        assert total(Broadcast, algorithm, count, root=0) == one_each
-    for kind in (Scatter, Gather):
-        assert total(kind, "linear", count, root=0) == one_each
-        # each part goes one level at a time: as many hops as its distance from the root has bits set
-        assert total(kind, "binomial", count, root=0) == (count - 1, SIZE * sum(d.bit_count() for d in range(count)))
-    assert total(AllToAll, "pairwise", count) == (count * (count - 1), count * (count - 1) * SIZE)
-    assert total(AllReduce, "ring", count) == (2 * count * (count - 1), 2 * (count - 1) * SIZE)
-    moved = sum(parts_bytes(SIZE, count)[d] * d.bit_count() for d in range(count))
-    around = (count - 1) * SIZE
-    assert total(Broadcast, "scatter_ring", count, root=0) == (count - 1 + count * (count - 1), moved + around)
-
-
 def rounds(sent, processes):
     """Length of the longest chain of messages of one unit of time, every process in one operation at a time."""
     free, ended = [0] * processes, {}
@@ -264,17 +239,6 @@ def test_roots_and_sizes_of_each_iteration():
                 np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=f"{kind} {algorithm}")
 
 
-def test_rows_of_their_own_give_what_a_shared_row_gives():
-    for kind, algorithms in ALGORITHMS.items():
-        for algorithm in algorithms:
-            rooted = kind not in (AllToAll, AllReduce)
-            make = lambda: kind(size_bytes=SIZE, algorithm=algorithm, **({"root": 2} if rooted else {}))  # noqa: B023, E731
-            shared = assemble(Program.everywhere(5, (make(),)))
-            apart = assemble(Program(tuple((make(),) for _ in range(5)), (0,) * 5))
-            for name in ("first", "kind", "partner", "source", "amount"):
-                np.testing.assert_array_equal(getattr(shared, name), getattr(apart, name))
-
-
 def test_collectives_one_after_the_other_do_not_deadlock():
     """Random collectives of random groups, in one order for all, under rendezvous."""
     rng = np.random.default_rng(5)
@@ -289,48 +253,3 @@ def test_collectives_one_after_the_other_do_not_deadlock():
             for member in group:
                 rows[member].append(operation)
         run(assemble(Program(tuple(tuple(row) for row in rows), (0,) * 9)))
-
-
-def test_the_interpreter_sees_a_deadlock():
-    from simulator.programs.program import Recv, Send
-
-    with pytest.raises(DeadlockError):
-        run(assemble(Program(((Send(1, 1), Recv(1)), (Send(0, 1), Recv(0))), (0, 0))))
-
-
-@pytest.mark.slow
-def test_linear_collectives_of_many_processes_stay_small():
-    """Only the root has a place for each process: no table of processes times processes."""
-    count = 1_000
-    row = (Broadcast(3, SIZE, "linear"), Gather(0, SIZE, "linear"), Scatter(0, 1, "linear"), Reduce(3, 1, "linear"))
-    tracemalloc.start()
-    columns = assemble(Program.everywhere(count, row))
-    peak_bytes = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak_bytes < 20e6  # 154e6 with a place for each process in every row
-    assert np.count_nonzero(columns.kind == Kind.SEND) == np.count_nonzero(columns.kind == Kind.RECV) == 4 * (count - 1)
-
-
-@pytest.mark.parametrize(
-    ("operation", "message"),
-    [
-        (Broadcast(4, SIZE), "program: broadcast: root is not in its group; give a member"),
-        (Reduce(-1, SIZE), "program: reduce: root is not in its group; give a member"),
-        (
-            Broadcast(2, SIZE, group=(0, 1)),
-            "program: process 2 is not in its group; give groups that hold their processes",
-        ),
-        (Broadcast(0, -1), "program: broadcast: size_bytes: give finite numbers of at least 0"),
-        (
-            AllToAll(np.array([1, 2])),
-            r"program: alltoall: size_bytes: an array has the shape \(2,\); give one that fits \(iterations\.\.\.\)",
-        ),
-        (
-            AllReduce(SIZE, "butterfly"),
-            "program: allreduce: algorithm: 'butterfly' is unknown; take recursive_doubling, ring, reduce_broadcast",
-        ),
-    ],
-)
-def test_what_does_not_fit_is_refused(operation, message):
-    with pytest.raises(ScenarioError, match=message):
-        assemble(Program.everywhere(3, (operation,)))

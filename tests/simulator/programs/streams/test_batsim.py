@@ -53,12 +53,6 @@ def test_a_stated_machine_is_in_place_of_the_file_s(tmp_path):
     assert (found.processors.tolist(), found.machine_processors) == ([16], 32)
 
 
-def test_profiles_far_down_a_large_file_are_found(tmp_path):
-    path = workload(tmp_path, *(job(k, k) for k in range(3000)))
-    assert path.read_bytes().index(b"profiles") > 2**16
-    assert len(read_stream(path)) == 3000
-
-
 @pytest.mark.parametrize("name", ["easy", "conservative"])
 def test_jobs_as_batsim_read_them(name):
     path = DATA / "medium_late" / "medium_late.json"

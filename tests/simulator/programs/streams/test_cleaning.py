@@ -102,11 +102,6 @@ def test_none_changes_nothing(tmp_path):
     assert found.notes == ("3 of 3 jobs kept by cleaning none",)
 
 
-def test_a_stated_machine_is_in_place_of_the_header_s(tmp_path):
-    found = cleaned(tmp_path, "strong", (0, 10, 9, 9, 20), (0, 10, 17, 17, 20), machine_processors=16)
-    assert (found.ids.tolist(), found.machine_processors) == ([1], 16)
-
-
 def rules(path, machine):
     """`strong` as it is defined, a job at a time."""
     kept = []

@@ -50,14 +50,6 @@ def test_sizes_run_times_and_gaps_are_distributed_as_sampled(sampled, seed):
     )
 
 
-def test_the_distance_can_tell_neighbouring_parameters_apart():
-    """The bound above would mean nothing if other constants passed it."""
-    _, size, run = map(np.array, job_samplers.jobs((BATCH,), JOBS, seed=18))
-    other = lublin(JOBS, processors=128, seed=1, kind="combined")
-    assert distance(other.processors, size) > MOST_DISTANCE
-    assert distance(np.log(other.run_s), np.log(run)) > MOST_DISTANCE
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("load", "processors"), [(0.5, 128), (0.8, 128), (0.69, 100), (1.2, 1000)])
 def test_the_load_is_as_asked_and_only_gaps_change_for_it(kind, load, processors):
@@ -214,13 +206,6 @@ def short_jobs(count, run_s=1.0):
     return make_stream(
         "short", submit_s=np.arange(count), processors=np.ones(count, dtype=int), run_s=np.full(count, run_s)
     )
-
-
-def test_equal_jobs_get_estimates_without_regard_to_their_place():
-    found = with_estimates(short_jobs(20_000), seed=3)
-    half = [found.limit_s[:10_000], found.limit_s[10_000:]]
-    assert distance(*half) < 0.025
-    assert abs(np.corrcoef(np.arange(20_000), found.limit_s)[0, 1]) < 0.025
 
 
 def test_a_long_job_may_get_any_of_the_values_that_hold_it():

@@ -1,12 +1,8 @@
 """What `sacct --parsable2` prints: jobs, steps, times, durations and memory."""
 
-from pathlib import Path
-
 import numpy as np
-import pytest
 
-from simulator import ScenarioError, read_stream
-from simulator.programs.streams.sacct import parse_sacct
+from simulator import read_stream
 
 NAMES = "JobID|JobName|User|Group|Partition|Submit|Start|End|Elapsed|Timelimit|ReqCPUS|AllocCPUS|NNodes|ReqMem|State"
 ROWS = (
@@ -76,24 +72,6 @@ def test_zones_and_line_ends_of_windows(tmp_path):
     names = "JobID|Submit|Start|End|ReqCPUS\r"
     rows = ("7|2026-03-01T10:00:00+01:00|2026-03-01T10:00:05+01:00|2026-03-01T10:00:45+01:00|3\r",)
     assert read(tmp_path, *rows, names=names).start_unix_s == 1772355600
-
-
-@pytest.mark.parametrize(
-    ("column", "cell", "told"),
-    [
-        ("ReqMem", "lots", "ReqMem: 'lots' is no memory; write it as 4G, 4Gc or 4Gn"),
-        ("ReqMem", "1.2.3G", "ReqMem: '1.2.3G' is no memory; write it as 4G, 4Gc or 4Gn"),
-        ("AllocCPUS", "-4", "AllocCPUS: '-4' is no whole number; print it as sacct does"),
-        ("Elapsed", "1:2:3:4", "Elapsed: '1:2:3:4' is no duration; write it as 1-12:30:00, days first"),
-        ("End", "2026-13-01T10:00:00", "End: '2026-13-01T10:00:00' is no time; write it as 2026-03-01T10:00:00"),
-    ],
-)
-def test_a_bad_cell_is_named(column, cell, told):
-    cells = ROWS[0].split("|")
-    cells[NAMES.split("|").index(column)] = cell
-    with pytest.raises(ScenarioError) as fault:
-        parse_sacct("\n".join([NAMES, "|".join(cells)]), Path("a.txt"))
-    assert list(fault.value.lines) == [f"a.txt:2: {told}"]
 
 
 def test_job_names_may_hold_quotes_and_odd_letters(tmp_path):

@@ -119,12 +119,6 @@ def test_a_line_without_end_and_a_log_without_end_are_refused(tmp_path, monkeypa
         read_swf(write(tmp_path / "a.swf", f"{LINES[0]}\n" * 200))
 
 
-def test_what_is_not_utf_8_may_stand_in_comments(tmp_path):
-    path = tmp_path / "a.swf"
-    path.write_bytes(b"; Installation: KTH, Malm\xf6\n" + LINES[0].encode())
-    assert len(read_swf(path)) == 1
-
-
 DATA = Path(__file__).parents[5] / "shared" / "data" / "jobs" / "swf"
 
 
