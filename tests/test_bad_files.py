@@ -73,13 +73,6 @@ def test_what_the_scanner_itself_finds_too_deep_is_one_line(capsys, tmp_path):
     assert said.endswith(": this lies more than 50 levels deep; write fewer levels")
 
 
-def test_a_long_line_is_read(capsys, tmp_path):
-    path = tmp_path / "long.yaml"
-    path.write_text(GOOD + f"notes: ['{'x' * 2**20}']\n")
-    assert _run(["check", str(path)]) == 0
-    capsys.readouterr()
-
-
 def test_a_file_that_is_not_there_a_folder_and_a_path_that_is_none(capsys, tmp_path):
     assert refused(capsys, tmp_path / "none.yaml") == ": no such file or directory"
     assert refused(capsys, tmp_path) == ": is a directory"

@@ -112,15 +112,3 @@ def test_commands_take_names_and_say_once_what_they_took(arguments, capsys):
     told = capsys.readouterr()
     assert told.out
     assert told.err.count("is the one that ships with apportion: /") == 1
-
-
-def test_nothing_is_said_of_a_file_that_is_there(empty_folder, capsys):
-    (empty_folder / "mine.yaml").write_text(shipped.locate("two-cores").read_text().replace("../../traces/", ""))
-    (empty_folder / "on-off-1-2.csv").write_text(shipped.locate("on-off-1-2").read_text())
-    assert _run(["check", "mine.yaml"]) == 0
-    assert capsys.readouterr().err == ""
-
-
-def test_the_version_is_told_before_anything_else(capsys):
-    assert _run(["--version", "simulate", "nothing"]) == 0
-    assert capsys.readouterr().out.startswith("apportion")

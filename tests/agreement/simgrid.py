@@ -64,11 +64,6 @@ def link(name: str, bandwidth: float, latency_s: float = 0.0, *, shared: bool = 
     return f"link {name} {bandwidth!r} {latency_s!r}{'' if shared else ' fatpipe'}"
 
 
-def bandwidth(name: str, times_s: Sequence[float], values: Sequence[float], *, period_s: float | None = None) -> str:
-    """A link's bytes per second from each time on."""
-    return f"bandwidth {name} {_profile(times_s, values, period_s)}"
-
-
 def route(source: str, destination: str, links: Iterable[str]) -> str:
     return f"route {source} {destination} {' '.join(links)}"
 

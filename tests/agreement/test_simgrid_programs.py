@@ -18,6 +18,7 @@ from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Delay, Program, Recv, Send
 from simulator.scenario_file.scenario import Application, Scenario
 from tests.agreement import simgrid
+from tests.agreement.simgrid_scenarios import rows
 
 pytestmark = pytest.mark.slow  # the oracle has to be compiled first
 
@@ -38,23 +39,6 @@ def hosts(rng):
             profile = times, rng.uniform(0.1, 1.0, times.size), period
         found.append((rng.uniform(1e8, 4e9), int(rng.integers(1, 4)), profile))
     return found
-
-
-def rows(rng, processes):
-    """Steps for all processes in one order, so that none can block another for ever."""
-    made = [[] for _ in range(processes)]
-    for _ in range(rng.integers(1, 40)):
-        step, process = rng.integers(0, 4), int(rng.integers(0, processes))
-        if step == 0:
-            made[process].append(("compute", rng.uniform(1e6, 5e9)))
-        elif step == 1:
-            made[process].append(("sleep", rng.uniform(0.0, 1.0)))
-        elif processes > 1:
-            other = int((process + rng.integers(1, processes)) % processes)
-            size, tag = int(rng.integers(0, 10 ** rng.integers(2, 9))), int(rng.integers(0, 2))
-            made[process].append(("send", other, size, tag))
-            made[other].append(("recv", process, tag))
-    return made
 
 
 def network(rng, count):

@@ -1,18 +1,15 @@
 """The benchmark's scenarios as our own, and their makespans by one of our engines."""
 
-from dataclasses import replace
 from functools import singledispatch
 
 import numpy as np
 
 import simulator
 from simulator.models.load import LoadTrace
-from simulator.models.memory import MemoryUse
-from simulator.models.neighbours import Bandwidth, KernelUses, Occupancy, SharingDomain
 from simulator.models.network import LinkModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Link, Listed, Network
-from simulator.platform.nodes import PE, Load, Node, Platform
+from simulator.platform.nodes import PE, Load, Platform
 from simulator.programs.columns import SelfScheduling
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import NOBODY, Barrier, Broadcast, Compute, Farm, Loop, Program, Recv, Send, WaitUntil
@@ -124,32 +121,3 @@ def _(scenario: scenarios.SelfScheduled):
     rule = SelfScheduling("gss" if scenario.guided else "ss")
     program = Program.everywhere(scenario.peaks.size, (Farm(scenario.flops, 1.0, 1, scenario.pull_s, None, rule),))
     return one(Platform(pes(scenario.peaks), NO_MESSAGES), program)
-
-
-MEMORY_OF, CACHE_OF = 16, 4
-"""Processes of scenario B that share a memory channel, and a cache."""
-
-
-def in_domains(made, *, alike=True):
-    """A scenario of one process for each PE, on nodes of 16 PEs in domains: a memory for all, a cache for each four.
-
-    With `alike` all computations use both alike; otherwise each in proportion to its PE's speed, so that no two are.
-    """
-    platform, count = made.platform, len(made.platform.pes)
-    pes = tuple(replace(pe, node=f"node{place // MEMORY_OF}") for place, pe in enumerate(platform.pes))
-    uses = {KERNEL: KernelUses(np.array([1.0]), USED, WAITS)}
-    nodes = tuple(Node(f"node{number}", uses=uses if alike else {}) for number in range(count // MEMORY_OF))
-    domains = []
-    for kind, level, of, law in (
-        ("cache", "L2", CACHE_OF, Occupancy(2.0**20)),
-        ("memory", "memory", MEMORY_OF, Bandwidth(4e10)),
-    ):
-        groups = [tuple(range(first, first + of)) for first in range(0, count, of)]
-        domains += [SharingDomain(kind, f"{level} {n}", level, group, law) for n, group in enumerate(groups)]
-    memory = None if alike else MemoryUse(0.5, 1.0)
-    application = replace(made.application, memory=memory)
-    return replace(made, platform=Platform(pes, platform.network, nodes, tuple(domains)), application=application)
-
-
-USED = {"L2": np.array([2.0**19]), "memory": np.array([5e9])}
-WAITS = {"L2": np.array([0.3]), "memory": np.array([0.5])}

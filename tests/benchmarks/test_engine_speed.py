@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -14,7 +13,7 @@ import simulator
 from simulator.platform.networks import Link, Network, Star
 from simulator.platform.nodes import Platform
 from simulator.programs.program import Barrier, Compute, Exchange, Loop, Program
-from tests.benchmarks import ours, scenarios
+from tests.benchmarks import ours
 
 ROOT = Path(__file__).parents[2]
 PROCESSES = (64, 256, 1024, 4096)
@@ -58,18 +57,6 @@ def test_cost_grows_linearly_with_processes_and_operations(kind):
     exponent = np.polyfit(np.log(PROCESSES), np.log(times), 1)[0]
     print(f"{kind}: {[f'{t * 1e3:.3g} ms' for t in times]}, exponent {exponent:.3f}")
     assert exponent <= EXPONENT
-
-
-@pytest.mark.parametrize("broadcast", [True, False], ids=["B", "Bbar"])
-def test_sharing_domains_cost_at_most_a_few_times_a_run_without(broadcast):
-    """1,024 processes on 64 nodes of 16 PEs: a memory for all of a node, a cache for each four; the aim is 3."""
-    plain = ours.build(scenarios.bulk_synchronous(1024, broadcast=broadcast))
-    made = ours.in_domains(plain)
-    without = replace(made, platform=replace(made.platform, domains=()))
-    ratio = seconds(lambda: made) / seconds(lambda: without)
-    unlike = seconds(lambda: ours.in_domains(plain, alike=False), samples=3) / seconds(lambda: without)
-    print(f"in domains {ratio:.2f} times as long, with a use for each process {unlike:.2f}")
-    assert ratio <= DOMAINS
 
 
 MANY = """

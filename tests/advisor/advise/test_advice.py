@@ -11,7 +11,7 @@ from advisor.advise.advice import read_advice
 from advisor.advise.objectives import statistic
 from advisor.advise.pareto import front, pareto_fronts
 from advisor.advise.strategies import most_processes, usual_vary
-from simulator import Application, LinkModel, ScenarioError
+from simulator import Application, LinkModel, ScenarioError, documents
 from simulator.platform.nodes import Node, Platform
 from tests.support.platforms import band, pe, scenario, trace
 
@@ -158,3 +158,17 @@ def test_the_front_is_exact_over_all_sets_of_pes():
         assert (point.objective_s, point.cost) == (pytest.approx(seconds, rel=0.01), pytest.approx(cost, rel=0.01))
     assert found.points[-1].placement == (2,)
     assert found.considered >= 5
+
+
+def test_rates_that_are_missing_are_named():
+    made = scenario([replace(pe("a"), power_w=100.0), replace(pe("b"), power_w=50.0, cost_per_s=1.0)], 30)
+    with pytest.raises(ScenarioError, match="PE a has no cost, others have one"):
+        pareto_fronts(made, recommend(made))
+    bare = scenario([pe("a")], 30)
+    with pytest.raises(ScenarioError, match="no cost and no power of any PE is known"):
+        pareto_fronts(bare, recommend(bare))
+    energy = scenario([replace(pe("a"), power_w=100.0)], 30)
+    (found,) = pareto_fronts(energy, recommend(energy))
+    point = documents.to_dict(found)["points"][0]
+    assert "cost" not in point
+    assert (found.of, point["energy"]) == ("energy", pytest.approx(100 * point["objective_s"]))

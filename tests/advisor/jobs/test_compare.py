@@ -117,3 +117,14 @@ def test_intervals_of_a_small_study_hold():
         assert [
             row["metric"] for row in rows if row["metric"] in {"wait", "slowdown"} and row["interval"][1] < 0.93
         ] == []
+
+
+def test_unknown_words_are_refused():
+    log, choices = made(0), alternatives([Policy()], [Estimates()], [32])
+    for bad, said in (
+        ({"draws": "months"}, "there is no 'months'"),
+        ({"metrics": ["x"]}, "there is no x"),
+        ({"draws": "loads"}, "nothing of the platform"),
+    ):
+        with pytest.raises(ScenarioError, match=said):
+            compare(log, choices, **bad)

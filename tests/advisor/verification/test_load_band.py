@@ -13,6 +13,7 @@ import pytest
 from advisor.verification.load_band import LoadBandCheck, LoadBandPlan, SizeChecked
 from simulator import ScenarioError
 from simulator.calibration.bands import CutRule, ReplaySource, build
+from tests.support.command_line import apportion_here
 
 ROOT = Path(__file__).parents[3]
 CALL = [sys.executable, "-m", "advisor.cli", "lab", "load-check"]
@@ -80,3 +81,19 @@ def test_fresh_speeds_beside_a_real_competitor_lie_in_the_band(tmp_path):
     if any("other work runs there" in line for line in found["warnings"]):
         pytest.skip(f"the processor is not ours: {found['recorded_load']:.1%} recorded")
     assert found["share_interval"][1] >= 0.9, found["share_inside"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (("--kernel", "merge"), "kernel: there is no 'merge' of several sizes; name one of apexmap, "),
+        (("--durations", "1s,no"), "--durations: 'no' is no duration"),
+        (("--interval", "10ms"), "give an interval of 0.1 s or more"),
+    ],
+)
+def test_bad_options_are_one_line(tmp_path, arguments, found):
+    done = apportion_here("lab", "load-check", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    errors = [line for line in done.stderr.splitlines() if not line.startswith("recording")]
+    assert len(errors) == 1
+    assert found in errors[0]

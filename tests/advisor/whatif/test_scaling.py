@@ -117,3 +117,10 @@ def test_more_nodes_than_a_network_can_be_copied_to(tmp_path):
     assert [one.step.nodes for one in found_of(path, "strong", (1, 2, 4)).points] == [1, 2, 4]
     with pytest.raises(ScenarioError, match="it joins 4 of its nodes, and 8 are asked for; a torus has"):
         plan_scaling(path, "strong", (1, 8))
+
+
+def test_what_is_no_scaling_is_refused():
+    with pytest.raises(ScenarioError, match="'wide' is unknown; take strong or weak"):
+        plan_scaling("two-cores", "wide", (1, 2))
+    with pytest.raises(ScenarioError, match="which parameter of seg makes its problem larger is not known"):
+        plan_scaling("integration-phases", "weak", (1, 2))

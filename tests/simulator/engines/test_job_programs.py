@@ -174,19 +174,6 @@ def test_a_job_that_cannot_run_is_named(scenario):
 # Several jobs on links of their own
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("contention", ["none", "fair", "fifo"])
-def test_jobs_on_links_of_their_own_take_what_they_take_alone(contention, engine, scenario):
-    """All applications at once, two by two on the single cores of different nodes of a star."""
-    here = scenario(contention, loads=("slow",))
-    names = list(KINDS)
-    for one, other in zip(names, names[1:] + names[:1], strict=True):
-        runs = together(here, stream_of([("ep", 0.0, 4), (one, 0.0, 2), (other, 0.0, 2)]), engine)
-        assert runs.start_ticks.tolist() == [0, 0, 0]
-        told = [alone(here, name, runs.pes_of(job), engine) for job, name in ((1, one), (2, other))]
-        assert runs.finish_ticks[1:].tolist() == told, (one, other)
-
-
 # Two jobs on one link
 
 TREE = """

@@ -109,6 +109,7 @@ def test_farms_in_loops_are_new_farms_over_one_table():
             ((Broadcast(0, 1, "pigeon"),), ()),
             "program: broadcast: algorithm: 'pigeon' is unknown; take ring, modified_ring, two_rings, binomial",
         ),
+        (((Broadcast(0, -1),), ()), "program: broadcast: size_bytes: give finite numbers of at least 0"),
         (((Loop(-1, ()),),), r"program: loop: it has \-1 iterations; give at least 0"),
         (
             ((Compute(np.ones(3), 1),), ()),

@@ -163,3 +163,17 @@ def test_time_is_what_the_nodes_mean_and_agrees_with_the_total_ruv(body):
         COSTS.costs[name].seconds * float(amount)
         for name, amount in zip(totals.operations, totals.amounts, strict=True)
     ) == pytest.approx(found)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"N": -1, "P_max": 0.5}, "body.1.count: N is -1 at N = -1; make it at least 0"),
+        ({"N": 1, "P_max": [0.5, 1.5]}, "probability: P_max is 1.5 at P_max = 1.5; make it a number in [0, 1]"),
+        ({"N": 1}, "graph find_max: parameters: P_max missing; given are N"),
+    ],
+)
+def test_values_are_checked_where_they_are_used(values, said):
+    with pytest.raises(ScenarioError) as error:
+        visits(find_max(), values)
+    assert error.value.lines[0].endswith(said)

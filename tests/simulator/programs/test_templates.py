@@ -165,17 +165,6 @@ def test_one_partition_on_other_pes_is_another_program():
     assert runs.makespan_s[:, 0].tolist() == pytest.approx([8e-3, 16e-3])
 
 
-def test_ranges_become_bands():
-    guessed = HardwareModel("guessed", {"hllc": CostVector("hllc", {"x": Cost(2e-3, 1e-3, 4e-3)})})
-    asked = Asked("multiphase", "10", {}, "1", {"phase": ("kernel", OWN)}, {"combine": "0"})
-    one = scenario(asked, Configuration.one_each("c", (10,)), resources=(guessed,))
-    band = one.platform.pes[0].speed_of("seg")
-    assert (band.low[-1], band.mid[-1], band.high[-1]) == pytest.approx((250.0, 500.0, 1000.0))
-    found = run(one, replications=200, engine="process").makespan_s[0]
-    assert 10e-3 <= found.min() < 12e-3
-    assert 30e-3 < found.max() <= 40e-3
-
-
 def test_steps_that_depend_on_the_number_of_processes_say_so():
     messages = {"combine": "0"}
     alone = make_seg_work(graph(), Asked("multiphase", "10", {}, "1", {"phase": ("kernel", OWN)}, messages), [SWIFT])
@@ -242,25 +231,6 @@ def messages(asked, partition):
 def test_halos_go_down_and_up_the_chain_past_those_without_units():
     asked = Asked("stencil", "9", {}, "1", {"step": ("kernel", OWN)}, {"halo": "48"})
     assert messages(asked, (3, 0, 3, 3)) == [(0, 2), (2, 3), (2, 0), (3, 2)]
-
-
-def test_broadcasts_take_turns_in_rows_and_columns_of_the_grid():
-    """Two rows of three: the ring from column 0, 1, 2, 0 in each row and from row 0, 1, 0, 1 in each column."""
-    payload = {"row": "10*units", "column": "24"}
-    asked = Asked("row_column_broadcast", "6", {}, "4", {"step": ("kernel", OWN)}, payload, grid_rows=2)
-    found = messages(asked, (1,) * 6)
-    along_rows = [(a, b) for a, b in found if a // 3 == b // 3]
-    along_columns = [(a, b) for a, b in found if a // 3 != b // 3]
-    assert len(along_rows) == 4 * 2 * 2
-    assert sorted(along_rows) == sorted(
-        (3 * row + (root + hop) % 3, 3 * row + (root + hop + 1) % 3)
-        for root in (0, 1, 2, 0)
-        for row in (0, 1)
-        for hop in (0, 1)
-    )
-    assert sorted(along_columns) == sorted(
-        (3 * root + j, 3 * (1 - root) + j) for root in (0, 1, 0, 1) for j in range(3)
-    )
 
 
 def test_processes_of_a_grid_without_units_take_no_part():

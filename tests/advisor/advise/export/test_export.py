@@ -14,7 +14,7 @@ import pytest
 from advisor.advise.export import export_files, layout_of, save_exports
 from advisor.advise.export.hosts import mpich_rankfile, openmpi_rankfile
 from advisor.advise.export.layout import Layout, Rank
-from simulator import Configuration, ScenarioError, load_scenario
+from simulator import Configuration, ScenarioError
 from simulator.platform.nodes import Node
 from tests.support.platforms import pe, scenario
 
@@ -158,31 +158,6 @@ def test_python_reads_its_part(tmp_path):
     save_exports(spread("a.0", "b.0"), Configuration("x", (10, 50), (0, 1)), tmp_path)
     code = "from read_partition import read_partition as r; print(*r('partition.csv', 1))"
     assert run(sys.executable, "-c", code, folder=tmp_path) == ["10 50"]
-
-
-LAUNCHES = {
-    "MPICH, host file": (MPICH, ["-f", "hostfile"]),
-    "MPICH, rank file": (MPICH, ["-f", "rankfile.mpich"]),
-    "Open MPI, rank file": (
-        OPEN_MPI,
-        [*AS_ROOT, "--hostfile", "hostfile.openmpi", "--rankfile", "rankfile.openmpi", "--oversubscribe"],
-    ),
-}
-"""What is not installed is left out."""
-
-if MPICH or OPEN_MPI:
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("launch", [launch for launch, (launcher, _) in LAUNCHES.items() if launcher])
-    def test_launchers_start_every_rank_where_it_was_advised(tmp_path, launch):
-        """Three ranks, two of them on one core."""
-        save_exports(load_scenario(TUTORIAL), Configuration("x", (1000, 1000, 504), (0, 1, 1)), tmp_path)
-        shell = "echo ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} $(grep Cpus_allowed_list /proc/self/status | cut -f2)"
-        launcher, arguments = LAUNCHES[launch]
-        lines = sorted(run(launcher, *arguments, "-n", "3", "sh", "-c", shell, folder=tmp_path))
-        assert [line.split()[0] for line in lines] == ["0", "1", "2"]
-        if "rank file" in launch:
-            assert [line.split()[1] for line in lines] == ["0", "1", "1"]
 
 
 if shutil.which("gpmetis"):

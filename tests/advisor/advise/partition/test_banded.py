@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from advisor.advise.partition import SpeedKinds, banded, functional
+from simulator import ScenarioError
 from simulator.base.randomness import stream
 from tests.advisor.advise.partition.cases import least_makespan, random_cases
 
@@ -97,3 +98,30 @@ def test_worst_regret_is_least_over_all_corners():
             for corner, best_s in zip(itertools.product((False, True), repeat=p), corners, strict=True)
         ]
         assert max(regrets) == pytest.approx(found.details["worst_regret_s"])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"objective": "median"}, "objective 'median' is not known; give mean, cvar, worst, regret"),
+        ({"correlation": 1.0}, "correlation is 1; give a number from 0 to below 1"),
+        (
+            {"low": np.array([1.0, 0.0, 1.0])},
+            "pe1: low has speed 0, so that no partition has a worst case",
+        ),
+        (
+            {"objective": "regret", "low": np.array([0.5, 0.5, 0.6])},
+            "pe1: speeds differ by size; give one speed",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(options, said):
+    pes = SpeedKinds.of([[1], [1, 2]], [[1.0], [1.0, 1.0]])
+    with pytest.raises(ScenarioError, match=said):
+        banded(10, pes, **({"low": pes.speeds, "high": pes.speeds} | options))
+
+
+def test_regret_allows_no_limits():
+    pes = SpeedKinds.of([[1], [1]], [[1.0], [1.0]], limits=[5, 100])
+    with pytest.raises(ScenarioError, match="pe0 has setup_s or max_size, which objective regret cannot use"):
+        banded(10, pes, low=pes.speeds, high=pes.speeds, objective="regret")

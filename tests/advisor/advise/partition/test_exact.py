@@ -114,20 +114,6 @@ def test_many_pes_are_certified(units):
     assert certified(units, pes, partition)
 
 
-def test_kinds_stand_for_so_many_pes():
-    pes = many_pes(7, counts=[1, 40, 3, 200, 5, 1000, 2])
-    apart = SpeedKinds.of(
-        [pes.sizes[pes.starts[k] : pes.starts[k + 1]] for k in pes.kind_of_pe],
-        [pes.speeds[pes.starts[k] : pes.starts[k + 1]] for k in pes.kind_of_pe],
-        limits=pes.limits[pes.kind_of_pe],
-        setups=pes.setups[pes.kind_of_pe],
-    )
-    together, each = functional(10**7, pes), functional(10**7, apart)
-    assert together.makespan_s == each.makespan_s
-    assert certified(10**7, pes, together)
-    assert np.array_equal(together.times_s, pes.times_s(together.units))
-
-
 # Pitfalls met before
 
 
@@ -175,15 +161,6 @@ def test_too_many_sizes_to_look_at_leave_a_bound():
     assert not found.optimal
     assert 0 < found.lower_bound_s < found.makespan_s
     assert any("a good partition and a bound are given" in warning for warning in found.warnings)
-
-
-def test_padding_bounds_and_may_be_reached():
-    """Where only multiples of 7 are fast, 3 units are left over that padding would have hidden."""
-    k = np.arange(1, 101)
-    pes = SpeedKinds.of([k] * 5, [np.where(k % 7 == 0, 10.0, 1.0)] * 5, limits=[100] * 5)
-    tight, loose = discontinuous(5 * 70, pes), discontinuous(7 * 50 + 3, pes)
-    assert tight.makespan_s == tight.details["padding_bound_s"] == 7.0
-    assert loose.details["padding_bound_s"] <= loose.makespan_s == loose.lower_bound_s
 
 
 def test_limits_far_above_the_padding_bound_are_found():

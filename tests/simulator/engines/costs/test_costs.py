@@ -13,7 +13,7 @@ from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Link, Network, Star
 from simulator.platform.nodes import PE, Node, Platform
 from simulator.programs.configuration import Configuration
-from simulator.programs.program import Compute, Delay, Program, Recv, Send, WaitUntil
+from simulator.programs.program import Compute, Delay, Program, ReadWrite, Recv, Send, WaitUntil
 from simulator.scenario_file.scenario import Application, Scenario
 from simulator.scenario_file.truths import draw
 from tests.support.platforms import band
@@ -127,6 +127,8 @@ def test_memory_holds_the_footprints_or_refuses():
 def test_what_cannot_be_lowered_is_refused():
     with pytest.raises(ScenarioError, match=r"program: a message has more than 1\.13e\+15 bytes; send smaller ones"):
         only(scenario(((Send(1, 2**51),), (Recv(0),)), Network(STAR)))
+    with pytest.raises(ScenarioError, match="node node0 has no disk, and the application does I/O; give it one"):
+        only(scenario(((ReadWrite(8),),), Network(STAR)))
     with pytest.raises(TickOverflowError):
         only(scenario(((Compute(1e20, 1),),), Network(STAR)))
 

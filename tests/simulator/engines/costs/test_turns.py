@@ -95,7 +95,7 @@ def test_disks_and_computations_take_no_turns():
     assert run(made).makespan_s[0, 0] == pytest.approx(1e-3)
 
 
-def test_slices_are_read_written_and_refused(tmp_path):
+def test_slices_are_read_and_written(tmp_path):
     text = """
 format: 1
 platform:
@@ -110,9 +110,5 @@ configurations: {equal: {partition: [1, 1]}}
     assert [one.slice_s for one in read.platform.pes] == [4e-3, 0.0]
     path.write_text(dump_scenario(read))
     assert load_scenario(path).platform.pes == read.platform.pes
-    for bad, said in (("4", "4 is no duration; write one"), ("-4ms", "'-4ms' is too small; give at least zero")):
-        path.write_text(text.replace("SLICE", bad))
-        with pytest.raises(ScenarioError, match=rf"4:65: platform\.nodes\.0\.pes\.0\.slice: {said}"):
-            load_scenario(path)
     with pytest.raises(ScenarioError, match="slice: it is -1; give at least 0"):
         pe("a", slice_s=-1.0)

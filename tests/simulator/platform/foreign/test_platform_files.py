@@ -8,7 +8,7 @@ import pytest
 from simulator import load_scenario, resolved_text, run
 from simulator.base.errors import ApportionError
 from simulator.platform.foreign import read_simgrid
-from simulator.platform.networks import Listed, Star
+from simulator.platform.networks import Listed
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Program, Recv, Send
 from simulator.scenario_file.scenario import Application, Scenario
@@ -96,18 +96,6 @@ def test_a_link_that_nobody_shares_is_latency_where_others_are_as_narrow(tmp_pat
     application = Application.of_program(Program(steps, (0,) * 4), kernel="k")
     made = Scenario(platform, application, (Configuration("c", (1,) * 4, (0, 1, 2, 3)),), replications=1)
     assert run(made, engine="process").makespan_s[0, 0] == pytest.approx(1.102, rel=1e-9)
-
-
-@pytest.mark.slow
-def test_a_single_cluster_is_a_star_of_any_size(tmp_path):
-    path = tmp_path / "c.xml"
-    path.write_text(HEAD + '<platform version="4.1"><cluster id="c" prefix="n" radical="0-99999" suffix="" speed="1Gf" '
-                    'bw="125MBps" lat="50us" bb_bw="2GBps" bb_lat="0" core="8"/></platform>')  # fmt: skip
-    platform = read_simgrid(path, kernel="flops").platform
-    assert isinstance(platform.network.topology, Star)
-    assert len(platform.pes) == 100_000
-    assert platform.network.contention == "fair"
-    assert platform.message_s(0, 99_999, 125e6) == pytest.approx(1 + 1e-4)
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """Farms under chunk rules: pools by hand, closed forms, theorems and the order of rules in the literature."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from simulator.engines.costs import lower
 from simulator.models.network import LinkModel
 from simulator.platform.nodes import Platform
 from simulator.programs.applications import build_program, make_work
-from simulator.programs.columns import RULES, SelfScheduling
+from simulator.programs.columns import RULES, SelfScheduling, UnitSpread
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Delay, Farm, Program
 from simulator.scenario_file.scenario import Application, Scenario
@@ -148,23 +147,6 @@ def test_under_gss_all_end_within_one_unit_whenever_they_begin(units, processes)
     assert begun.max() - begun.min() <= 1 + 1e-9
 
 
-ORDERS = {
-    "no overhead": ("1ns", ("ss", "fac2", "gss", "static")),
-    "dear pulls": ("500ms", ("fac2", "gss", "static", "ss")),
-}
-
-
-@pytest.mark.parametrize("case", ORDERS)
-def test_rules_stand_in_the_order_that_the_paper_on_factoring_argues_for(case):
-    """What Hummel, Schonberg and Flynn 1992 argue, with numbers of ours. Without overhead, small chunks are better; if
-    pulls are dear, one unit at a time loses most, and factoring is ahead of guided self-scheduling and equal parts."""
-    pull, order = ORDERS[case]
-    options = {"units": 1024, "distribution": "gamma", "cv": 2.0, "pull": pull}
-    parts = (64,) * 16
-    means = [makespans({**options, "rule": rule}, 16, parts=parts, replications=60).mean() for rule in order]
-    assert all(one < other for one, other in pairwise(means)), dict(zip(order, means, strict=True))
-
-
 # Bad input
 
 
@@ -192,3 +174,20 @@ def test_parameters_that_do_not_belong_are_refused(parameters, message):
 def test_static_parts_that_hand_out_more_than_there_is_are_refused():
     with pytest.raises(ScenarioError, match="its parts are 5 units together, but units = 4; take 1 away"):
         build_program("farm", {**UNIT, "units": 4, "rule": "static"}, Configuration.one_each("c", (2, 3)))
+
+
+WRONG = [
+    ({"scheduling": SelfScheduling("gs")}, "'gs' is no rule; take static, .*; did you mean gss?"),
+    ({"scheduling": SelfScheduling("static", parts=(3,))}, "the parts hand out 3 units and there are 2"),
+    ({"scheduling": SelfScheduling("tss", first=1, last=2)}, "least is 1, first 1 and last 2; give"),
+    ({"scheduling": SelfScheduling("fac", assumed_cv=-1)}, "assumed_cv is -1; give a finite number of at least 0"),
+    ({"serve_s": -1.0}, "chunk is 1 and serve_s -1; give at least 1 and at least 0"),
+    ({"spread": UnitSpread("gama")}, "'gama' is no distribution; take exponential, .*; did you mean gamma?"),
+    ({"spread": UnitSpread("gamma", 0)}, "cv is 0; give a finite number above 0"),
+]
+
+
+@pytest.mark.parametrize(("fields", "message"), WRONG)
+def test_operations_that_cannot_be_are_refused(fields, message):
+    with pytest.raises(ScenarioError, match=f"program: farm: .*{message}"):
+        simulate([[Farm(np.ones(2), 1.0, **fields)]])

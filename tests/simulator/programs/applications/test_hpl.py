@@ -99,22 +99,6 @@ def test_all_messages_are_received(broadcast, partition):
                 assert not found.sent
 
 
-def test_the_back_substitution_sends_as_many_rows_as_there_are_other_processes_for():
-    """Four processes, six blocks of 2: 3 x 2 rows to the owner of the block before, fewer where fewer are above."""
-    found = counted({"n": 12, "nb": 2} | ALL, 1, 1, 1, 1)
-    sent = [found.messages[pair][-1] for pair in [(1, 0), (3, 2), (2, 1)]]
-    assert sent == [8 * 2, 8 * 6, 8 * 4]
-    assert found.messages[2, 1][-1] == 8 * 4
-    assert found.messages[0, 3] == [8 * 6]  # block 4's, the only one that 0 sends there
-    assert found.messages[2, 1].count(8 * 12) == 1  # the right-hand side, from block 6 to block 5
-
-
-def test_the_right_hand_side_is_the_column_behind_the_last():
-    """Order 5 in blocks of 2: in the last block, which has room for it; order 6: in block 3, of the other process."""
-    assert 8 * 5 not in counted({"n": 5, "nb": 2} | ALL, 1, 1).sent
-    assert counted({"n": 6, "nb": 2} | ALL, 1, 1).messages[1, 0].count(8 * 6) == 1
-
-
 @pytest.mark.parametrize("load", [0, 2])
 @pytest.mark.parametrize("waiting", ["yielding", "polling"])
 def test_processes_share_a_pe_with_competitors_and_with_each_other(load, waiting):

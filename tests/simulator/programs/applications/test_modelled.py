@@ -208,3 +208,24 @@ def test_draws_do_not_depend_on_where_the_files_are(tmp_path):
         (tmp_path / name).mkdir()
         found.append(run(linked(tmp_path / name, in_parts(noise=0.05, repetitions=3))).makespan_ticks)
     assert np.array_equal(*found)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"measured_bandwidth": 3}, "measured_bandwidth: 3 cannot be used; give a text above 0 with its unit"),
+        ({"measured_bandwidth": "0Gbit/s"}, "measured_bandwidth: '0Gbit/s' cannot be used"),
+        (
+            {"measured_bandwidth": "fast"},
+            "application: parameters: measured_bandwidth: 'fast' is no bandwidth; write one such as 1Gbit/s or 125MB/s",
+        ),
+        (
+            {"measured_latency": "1us"},
+            r"application: parameters: measured_latency is unknown; take N, units, measured_bandwidth",
+        ),
+    ],
+)
+def test_what_is_said_of_the_measured_machine_is_checked(parameters, message):
+    with pytest.raises(ScenarioError, match=message) as caught:
+        program((60, 40), in_parts(), {"N": 400, "units": 100} | parameters)
+    assert len(caught.value.lines) == 1

@@ -172,36 +172,6 @@ def test_jobs_have_the_values_in_the_published_shares(kind, seed):
     assert found.submit_s is plain.submit_s
 
 
-def test_the_head_holds_round_values_below_the_greatest():
-    """With 18 h: 14 common ones below, and of multiples of 10 h, 5 h, 2 h ... from above the first that are missing."""
-    found = with_estimates(short_jobs(5000), seed=0, most_s=18 * HOUR_S)
-    head = {value / HOUR_S for value, _ in Counter(found.limit_s.tolist()).most_common(20)}
-    below = {5 / 60, 10 / 60, 15 / 60, 20 / 60, 30 / 60, 1, 2, 3, 4, 5, 6, 8, 10, 12}
-    assert head == {18} | below | {15, 16, 14, 17, 13}
-
-
-def test_the_tail_lies_along_the_published_curve():
-    found = with_estimates(short_jobs(10_000), seed=0, most_s=60 * HOUR_S)
-    counted = Counter(found.limit_s.tolist()).most_common()
-    tail, bend = sorted(value for value, _ in counted[20:]), 1 + 12.1039 * 90**-0.6026
-    curve = [60 * HOUR_S * (bend - 1) * x / (bend - x) for x in np.arange(1, 71) / 70]
-    assert np.abs(np.subtract(tail, curve)).max() <= 60
-    assert all(value % 10 == 0 for value in tail)
-
-
-def test_values_of_the_head_have_ranks_that_they_had_in_a_log():
-    """5 min is the shortest value: its rank is one that the shortest had in a log, or the greatest, but for rank 1."""
-    stream = short_jobs(2000)
-    ranks = Counter()
-    for seed in range(60):
-        limits = with_estimates(stream, seed=seed, most_s=18 * HOUR_S).limit_s.tolist()
-        popular = [value for value, _ in Counter(limits).most_common(20)]
-        assert popular[0] == 18 * HOUR_S
-        ranks[popular.index(300.0) + 1] += 1
-    assert set(ranks) == {3, 4, 6}
-    assert ranks[3] > ranks[4] > ranks[6]  # the more popular of two
-
-
 def short_jobs(count, run_s=1.0):
     return make_stream(
         "short", submit_s=np.arange(count), processors=np.ones(count, dtype=int), run_s=np.full(count, run_s)
