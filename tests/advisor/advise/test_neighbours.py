@@ -3,11 +3,10 @@
 import pytest
 
 from advisor import explain, recommend
-from advisor.advise.explanation.reasons import bindings
 from advisor.advise.kinds import kinds_of
 from advisor.advise.strategies import simplest, tied
 from advisor.report.explanation import sharing_lines
-from simulator import Configuration, documents, load_scenario, read_template, run
+from simulator import Configuration, documents, load_scenario, read_template
 
 
 @pytest.fixture(scope="module")
@@ -100,14 +99,3 @@ def test_the_explanation_names_the_domain_that_binds(channels):
     rows = {one["change"]: one["longer"] for one in told["why"]["others"]}
     assert rows["with"] == pytest.approx(0, abs=0.005)  # three on one channel ask for more and get no more
     assert rows["without"] == pytest.approx(6.4 / 5.8 - 1, abs=0.01)
-
-
-def test_domains_that_do_not_bind_are_not_told(channels):
-    four = Configuration("four", (240,) * 4, (0, 4, 8, 12))
-    assert bindings(channels, four) == ()
-    full = Configuration("full", (120,) * 8, tuple(range(8)))
-    (one,) = bindings(channels, full)
-    assert (one.domain, one.alike, one.asked) == ("memory 1 of node1", 1, 100e9)
-    assert one.kept == pytest.approx(0.4, rel=1e-5)
-    taken = run(channels.with_configurations((four, full))).makespan_s[:, 0]
-    assert taken == pytest.approx([9.6, 12.0], rel=1e-4)

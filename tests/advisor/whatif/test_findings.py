@@ -7,7 +7,7 @@ from advisor.whatif.improvements import can_be_chosen
 from advisor.whatif.outcomes import gains, product_of_means
 from simulator import intervals
 from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of
-from tests.support.reliability import reliability
+from tests.support.reliability import deviation
 
 NULLS = 20
 
@@ -42,10 +42,6 @@ def false_alarms(plan, seeds, kind):
         assert (document["pays_most"] is not None) == document["sentence"].startswith(LINK)
         found += document["pays_most"] is not None
     return found
-
-
-def test_changes_without_effect_are_not_said_to_pay(many):
-    assert false_alarms(many, 12, "normal") == 0
 
 
 @pytest.mark.slow
@@ -92,14 +88,14 @@ def reliabilities(cases, points, replications, spread):
         assert found.sum() == pytest.approx(1)
         stated.append(found.max())
         right.append(bool(found.argmax() == effects.argmin()))
-    return reliability(stated, right, bins=5)
+    return deviation(stated, right, bins=5)
 
 
 @pytest.mark.parametrize("replications", [5, pytest.param(100, marks=pytest.mark.slow)])
 def test_stated_chances_come_true(replications):
     cases = 150 if replications == 5 else 1000
     found = reliabilities(cases, 8, replications, spread=4)
-    assert found.deviation < (0.12 if replications == 5 else 0.04)
+    assert found < (0.12 if replications == 5 else 0.04)
 
 
 @pytest.mark.parametrize("replications", [3, 5, 40])

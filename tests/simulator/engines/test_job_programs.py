@@ -132,16 +132,6 @@ def test_a_job_alone_is_a_run_of_its_own(contention, engine, scenario):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_job_without_loads_takes_the_same_whenever_it_starts(engine, scenario):
-    """To the nanosecond within hours, to a few within weeks: computations go by doubles of picoseconds."""
-    here = scenario("fair", loads=())
-    for name in ("ep", "farm", "matmul", "stencil"):
-        for submit, within in ((0.123456789, 0), (12_345.678901234, 0), (1_234_567.891234567, 2)):
-            runs = together(here, stream_of([(name, submit, 4)]), engine)
-            assert abs(int(runs.finish_ticks[0] - runs.start_ticks[0]) - alone(here, name, runs.pes_of(0))) <= within
-
-
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_job_that_starts_later_meets_the_load_of_then(engine, scenario):
     """As a run whose traces start later by as much."""
     here = scenario("fair")

@@ -158,13 +158,6 @@ def test_times_are_those_of_the_resource_models_whatever_the_graph_is():
     assert busy[3] == 0
 
 
-def test_one_partition_on_other_pes_is_another_program():
-    asked = Asked("multiphase", "10", {}, "1", {"phase": ("kernel", OWN)}, {"combine": "0"})
-    placements = [Configuration("a", (8, 2), (0, 1)), Configuration("b", (8, 2), (1, 0))]
-    runs = run(scenario(asked, *placements, resources=(SWIFT, SLOW)), engine="process")
-    assert runs.makespan_s[:, 0].tolist() == pytest.approx([8e-3, 16e-3])
-
-
 def test_steps_that_depend_on_the_number_of_processes_say_so():
     messages = {"combine": "0"}
     alone = make_seg_work(graph(), Asked("multiphase", "10", {}, "1", {"phase": ("kernel", OWN)}, messages), [SWIFT])
@@ -231,11 +224,3 @@ def messages(asked, partition):
 def test_halos_go_down_and_up_the_chain_past_those_without_units():
     asked = Asked("stencil", "9", {}, "1", {"step": ("kernel", OWN)}, {"halo": "48"})
     assert messages(asked, (3, 0, 3, 3)) == [(0, 2), (2, 3), (2, 0), (3, 2)]
-
-
-def test_processes_of_a_grid_without_units_take_no_part():
-    """Process 1 of two rows of two has none: no row for 0, no column for 3, and 2 has both."""
-    payload = {"row": "8", "column": "8"}
-    asked = Asked("row_column_broadcast", "6", {}, "2", {"step": ("kernel", OWN)}, payload, grid_rows=2)
-    assert sorted(messages(asked, (2, 0, 2, 2))) == [(0, 2), (2, 0), (2, 3), (3, 2)]
-    assert messages(asked, (6, 0, 0, 0)) == []

@@ -248,24 +248,6 @@ def test_ties_go_to_the_process_with_the_lower_number(units, processes):
     assert list(begin(units, processes).units) == [units // processes + (p < more) for p in range(processes)]
 
 
-def test_units_are_conserved_and_within_their_bounds():
-    for number in range(100):
-        state, steps = sequence(number, calls=8)
-        total = sum(state.units)
-        for step in steps:
-            try:
-                state, _ = decide(state, times_of(step, state.units))
-            except ScenarioError:
-                break
-            assert sum(state.units) == total
-            waits = [p for p in state.left_out if state.units[p]]
-            assert all(
-                state.rule.least <= units <= most or p in state.left_out
-                for p, (units, most) in enumerate(zip(state.units, state.most, strict=True))
-            )
-            assert not waits or any(map(math.isinf, times_of(step, state.units)))
-
-
 def test_a_restored_balancer_goes_on_as_if_nothing_had_been():
     one = Balancer(1000, 4, speeds=[1, 2, Band([10, 400], [1, 0.5], [1.5, 0.9]), 1], rule=Rule(unit_s=1e-4))
     rng = stream(29, "restored")

@@ -82,6 +82,12 @@ def test_interactions_are_nobody_s():
     assert sum(one.share for one in shares) < 0.05
 
 
+def test_causes_share_out_what_their_source_explains():
+    deviates = stratified(100, 1)
+    (share,) = Regression(sources(deviates, {"drift": 0.3, "form": 0.1}), deviates.T + 1).shares(0)
+    assert share.causes == {"drift": pytest.approx(0.75 * share.share), "form": pytest.approx(0.25 * share.share)}
+
+
 def test_parts_of_a_source_count_together():
     """What PEs have in common and what one has alone: 3 and 1 of 4."""
     deviates = stratified(400, 3)

@@ -153,11 +153,3 @@ def test_a_plan_comes_back_from_its_file_and_is_the_same_for_the_same_seed(local
     (tmp_path / "plan.json").write_text(json.dumps(plan.to_dict()))
     read = read_plan(tmp_path / "plan.json")
     assert read.to_dict() == plan.to_dict() == again.to_dict()
-
-
-def test_a_kind_of_unknown_speed_is_told(tmp_path):
-    path = tmp_path / "cluster.yaml"
-    path.write_text(LOCAL.replace("name: slow, cpu: 1, speeds: {dgemm: 45 Gflop/s}", "name: slow, cpu: 1, speeds: {}"))
-    plan = made(load_platform(path), sizes=(100, 200, 300), at=(600,))
-    assert plan.kinds[1].speed is None
-    assert any("kind slow: no speed known" in note for note in plan.notes)

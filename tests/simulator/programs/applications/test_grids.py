@@ -82,18 +82,6 @@ def test_fft3d_in_slabs_and_pencils_by_hand():
     assert pencils.footprints == [32 * 16] * 4
 
 
-def test_fft3d_with_unequal_parts():
-    """n = 3 on 1 x 2 processes with 2 planes and 1: process 0 sends 3 x 2 x 1 points, process 1 sends 3 x 1 x 2."""
-    found = counted("fft3d", (1, 2), {"n": 3})
-    assert found.messages == {(0, 1): [16 * 6], (1, 0): [16 * 6]}
-    parts = [3, 2, 2]
-    three = counted("fft3d", (1, 3), {"n": 7})
-    assert three.messages == {(i, j): [16 * 7 * parts[i] * parts[j]] for i in range(3) for j in range(3) if i != j}
-    idle = Counts(make_work("fft3d", {"n": 2}).program(Configuration("c", (2, 0, 2), (0, 1, 2), (1, 3))))
-    assert idle.messages == {(0, 2): [16 * 2], (2, 0): [16 * 2]}
-    assert idle.footprints == [32 * 2 * 2, 0, 32 * 2 * 2]
-
-
 @pytest.mark.parametrize(("n", "grid"), [(n, grid) for n in (7, 12) for grid in GRIDS if max(grid) <= n])
 def test_the_transform_exchanges_what_changes_hands(n, grid):
     """All operations are 15 n**3 log2 n; in an exchange a point stays where both its places are in the same part."""

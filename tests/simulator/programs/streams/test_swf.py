@@ -65,13 +65,6 @@ def test_packed_logs_are_known_by_their_content(tmp_path, name):
     assert found.name == "a"
 
 
-def test_line_ends_of_windows_empty_lines_and_comments_between_jobs(tmp_path):
-    text = HEAD + LINES[0] + "\n\n ; a comment\n; Note: one\n" + LINES[1]
-    found = read_swf(write(tmp_path / "a.swf", text.replace("\n", "\r\n")))
-    np.testing.assert_array_equal(found.columns, plain(text))
-    assert found.lines.tolist() == [12, 16]
-
-
 NUMBERS = st.one_of(st.integers(-1, 10**9).map(str), st.floats(0, 1e6).map(repr), st.sampled_from(["-1", "1e3", "+5"]))
 BLANKS = st.sampled_from([" ", "  ", "\t", " \t "])
 
