@@ -12,7 +12,8 @@ from typing import Any, TypeVar, cast, get_type_hints
 import numba
 import numpy as np
 from numba import types
-from numba.core import caching, compiler, serialize, typeinfer
+from numba.core import caching, codegen, compiler, serialize, typeinfer
+from numba.core.compiler_lock import global_compiler_lock
 from numpy.typing import NDArray
 
 from simulator.base import files
@@ -33,19 +34,36 @@ _TYPES = {
 _OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 """Without reference counts, which cost ten times the work: kernels allocate nothing, their arrays come from Python."""
 _LOCK = threading.Lock()
+_PARTS = set[str]()
+"""Names of functions that kernels call."""
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def callee(function: _F) -> _F:
     """A function that kernels call; it is compiled into each of them."""
-    options = _OPTIONS | {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast("_F", numba.njit(**options)(function))
+    return _part(function, forceinline=True)
 
 
 def subroutine(function: _F) -> _F:
     """A function that kernels call in many places; a copy in each would take long to compile."""
-    options = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast("_F", numba.njit(**options)(function))
+    return _part(function)
+
+
+def _part(function: _F, **options: bool) -> _F:
+    _PARTS.add(function.__qualname__)
+    return cast("_F", numba.njit(**_OPTIONS, **options, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
+
+
+class _Library(codegen.JITCodeLibrary):  # type: ignore[misc]
+    """A function's code. That of a part is optimised and becomes machine code with the kernel only: half the time."""
+
+    def _optimize_final_module(self) -> None:
+        if self.name not in _PARTS:
+            super()._optimize_final_module()
+
+    def _finalize_specific(self) -> None:
+        if self.name not in _PARTS:
+            super()._finalize_specific()
 
 
 @cache
@@ -59,8 +77,13 @@ def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
         if made is kernel:  # NUMBA_DISABLE_JIT
             return kernel
         made._cache = _Kept(kernel, cache_folder())  # noqa: SLF001 - Numba's own takes a damaged file for a whole one
-        with typeinfer.register_dispatcher(made):
-            made.compile(signature)
+        makes = made.targetctx.codegen()
+        with global_compiler_lock, typeinfer.register_dispatcher(made):
+            before, makes._library_class = makes._library_class, _Library  # noqa: SLF001 - it has no other door
+            try:
+                made.compile(signature)
+            finally:
+                makes._library_class = before  # noqa: SLF001
         made.disable_compile()
         return cast("Callable[..., Any]", made)
 
