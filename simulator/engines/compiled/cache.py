@@ -54,7 +54,7 @@ def _part(function: _F, **options: bool) -> _F:
     return cast("_F", numba.njit(**_OPTIONS, **options, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
 
 
-class _Library(codegen.JITCodeLibrary):  # type: ignore[misc]
+class _Library(codegen.JITCodeLibrary):
     """A function's code. That of a part is optimised and becomes machine code with the kernel only: half the time."""
 
     def _optimize_final_module(self) -> None:
