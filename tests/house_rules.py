@@ -51,11 +51,11 @@ LINES = {
     "simulator/__init__.py advisor/__init__.py advisor/facade": (640, 640),
     "advisor/advise": (9_700, 8_000),
     "advisor/verification advisor/whatif": (3_745, 3_400),
-    "advisor/quickstart advisor/cluster": (1_190, 900),
+    "advisor/quickstart advisor/cluster": (1_165, 900),
     "advisor/jobs": (1_650, 1_400),
-    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_730, 5_000),
+    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_680, 5_000),
     "advisor/reproduce": (1_980, 1_980),
-    "advisor/cli": (7_390, 4_800),
+    "advisor/cli": (6_760, 4_800),
 }
 """Lines of Python that rooms may have, and shall have. The first number is only ever lowered, until it is the second; a
 new capability raises both, see `simulator/DESIGN.md`. `python -m tests.house_rules` prints where they stand."""

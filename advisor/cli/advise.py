@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
-from advisor.cli import allocate, signs
-from advisor.cli.asked import next_line
-from advisor.cli.declared import Given, Only, only_with
-from advisor.cli.inputs import SCENARIO
+from advisor.cli import signs
+from advisor.cli.asked import as_json, next_line
+from advisor.cli.declared import Given, Only, only_with, option
+from advisor.cli.inputs import SUBJECT
 from advisor.cli.options import (
     LEAST_LEFT_S,
     LEVEL,
-    Json,
     Level,
     PrintedForm,
     Replications,
@@ -32,13 +31,13 @@ from advisor.cli.options import (
     read_budget,
 )
 from advisor.cli.outputs import check_room, finish
-from advisor.cli.partition import partition
 from advisor.cli.progress import search_sign
-from simulator import Interrupted, ScenarioError, blocks, files, units
+from simulator import Interrupted, ScenarioError, blocks, calibration, files, units
 
 if TYPE_CHECKING:
     from advisor.advise.advice import Advice
     from advisor.advise.measured_again import MeasuredAgain
+    from advisor.advise.process_counts import Limits, ProcessCountAdvice
     from advisor.advise.recommendation import Recommendation
 
 PAGE_BYTES, PE_BYTES = 2**20, 4_000
@@ -83,64 +82,6 @@ def _drawing(given: Given) -> str:
 SCENARIO_ONLY = Only((SCENARIOS,), _subject)
 OF_SPEEDS, OF_RUNS = Only((SPEEDS,), _subject), Only((RUNS,), _subject)
 DRAWN = Only(("with mean, cvar or worst",), _drawing, why="which draws nothing")
-Vary = Annotated[
-    str | None,
-    typer.Option(
-        metavar="partition|allocation|both|scheduling",
-        help=VARY_HELP,
-        autocompletion=offered("partition", "allocation", "both", "scheduling"),
-    ),
-    SCENARIO_ONLY,
-]
-Sought = Annotated[
-    str,
-    typer.Option(
-        metavar="mean|p95|worst|cost|energy|cvar|regret",
-        help="What is to be least: of makespans, or what a run costs (prices of nodes, costs of PEs) or draws (power); "
-        "with a speeds file mean, cvar, worst or regret.",
-        autocompletion=offered("mean", "p95", "worst", "cost", "energy", "cvar", "regret"),
-    ),
-    Only((SCENARIOS, "with --method banded"), _sought),
-]
-Budget = Annotated[
-    str | None,
-    typer.Option(metavar="TIME", help="What the search may take, such as 30s; the answer is then as good as it is."),
-    SCENARIO_ONLY,
-]
-Runs = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Simulated runs that each search may take."), SCENARIO_ONLY
-]
-Oversubscribe = Annotated[
-    bool,
-    typer.Option("--oversubscribe", help="Also more processes than cores on a PE."),
-    only_with("vary", "allocation", "both"),
-    SCENARIO_ONLY,
-]
-Pareto = Annotated[
-    bool, typer.Option("--pareto", help="Also the front of makespan and cost (or energy) of the PEs."), SCENARIO_ONLY
-]
-Output = Annotated[
-    Path | None,
-    folder("report.html, advice.json, what launchers and programs read; if it is called NAME.json, that file alone"),
-]
-Explained = Annotated[
-    bool, typer.Option("--explain", help="Say why, how sensitive it is, what to measure next."), SCENARIO_ONLY
-]
-MeasureNext = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TIME",
-        help="First measure again, on this machine and for so long, what the advice doubts most, such as 60s.",
-    ),
-    SCENARIO_ONLY,
-]
-
-Command = Annotated[
-    str | None,
-    typer.Option(help="Agree to run this command line, which a model to be measured again names."),
-    only_with("measure-next", why="where nothing is run"),
-    SCENARIO_ONLY,
-]
 
 
 Subject = Annotated[
@@ -148,102 +89,123 @@ Subject = Annotated[
     typer.Argument(
         metavar="SCENARIO|SPEEDS|RUNS",
         help="A scenario; a list {name, sizes, speeds, max_size?, setup_s?, count?}; runs (CSV) or the model of them.",
-        **SCENARIO,
+        **SUBJECT,
     ),
 ]
-Units = Annotated[int | None, typer.Option(help="How many units of work there are."), OF_SPEEDS]
-Method = Annotated[
-    str,
-    typer.Option(
-        help="equal, proportional, functional, discontinuous, banded or grid2d.",
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is sought in a scenario, and how long."""
+
+    replications: Annotated[Replications, SCENARIO_ONLY] = None
+    seed: Annotated[ScenarioSeed, Only((SCENARIOS, "with --method banded"), _sought), DRAWN] = None
+    vary: str | None = option(
+        VARY_HELP,
+        SCENARIO_ONLY,
+        metavar="partition|allocation|both|scheduling",
+        autocompletion=offered("partition", "allocation", "both", "scheduling"),
+    )
+    objective: str = option(
+        "What is to be least: of makespans, or what a run costs (prices of nodes, costs of PEs) or draws "
+        "(power); with a speeds file mean, cvar, worst or regret.",
+        Only((SCENARIOS, "with --method banded"), _sought),
+        default="mean",
+        metavar="mean|p95|worst|cost|energy|cvar|regret",
+        autocompletion=offered("mean", "p95", "worst", "cost", "energy", "cvar", "regret"),
+    )
+    budget: str | None = option(
+        "What the search may take, such as 30s; the answer is then as good as it is.", SCENARIO_ONLY, metavar="TIME"
+    )
+    runs: int | None = option("Simulated runs that each search may take.", SCENARIO_ONLY, min=1, metavar="N")
+    oversubscribe: bool = option(
+        "Also more processes than cores on a PE.", only_with("vary", "allocation", "both"), SCENARIO_ONLY
+    )
+    resource_model: Annotated[ResourceModel, SCENARIO_ONLY] = None
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is said beside the best configuration, and what is measured for it first."""
+
+    top: int | None = option(
+        "Show the K best candidates.", Only(("with a scenario", "with runs"), _subject), min=1, metavar="K"
+    )
+    pareto: bool = option("Also the front of makespan and cost (or energy) of the PEs.", SCENARIO_ONLY)
+    explained: bool = option("Say why, how sensitive it is, what to measure next.", SCENARIO_ONLY, names=("--explain",))
+    measure_next: str | None = option(
+        "First measure again, on this machine and for so long, what the advice doubts most, such as 60s.",
+        SCENARIO_ONLY,
+        metavar="TIME",
+    )
+    command: str | None = option(
+        "Agree to run this command line, which a model to be measured again names.",
+        only_with("measure-next", why="where nothing is run"),
+        SCENARIO_ONLY,
+    )
+    level: Annotated[Level, Only(("with a scenario", "with runs"), _subject)] = LEVEL
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """How a list of speeds has its units divided."""
+
+    units: int | None = option("How many units of work there are.", OF_SPEEDS)
+    method: str = option(
+        "equal, proportional, functional, discontinuous, banded or grid2d.",
+        OF_SPEEDS,
+        default="functional",
         autocompletion=offered("equal", "proportional", "functional", "discontinuous", "banded", "grid2d"),
-    ),
-    OF_SPEEDS,
-]
-At = Annotated[
-    str | None,
-    typer.Option(help="Size of the one benchmark, or peak; by default the smallest."),
-    only_with("method", "proportional"),
-]
-Correlation = Annotated[
-    float | None,
-    typer.Option(help="Of the PEs' places in their bands, from 0 to below 1."),
-    only_with("method", "banded"),
-    DRAWN,
-]
-Matrix = Annotated[
-    str | None,
-    typer.Option(metavar="ROWSxCOLUMNS", help="The matrix whose elements are the units."),
-    only_with("method", "grid2d"),
-]
-Kinds = Annotated[
-    str | None,
-    typer.Option(metavar="NAME:PES:MOST,...", help="Kinds that may be used: how many PEs, most processes on one."),
-    OF_RUNS,
-]
-Size = Annotated[float | None, typer.Option(metavar="N", help="The problem size to run."), OF_RUNS]
-Memory = Annotated[
-    list[str] | None,
-    typer.Option(metavar="KIND=SIZE", help="Memory that the processes of one PE may use. Repeatable."),
-    only_with("footprint"),
-]
-Footprint = Annotated[
-    str | None,
-    typer.Option(metavar="FORMULA", help="Bytes of one process, by N and P (processes in all): '8*N**2/P'."),
-    only_with("memory"),
-]
-Hosts = Annotated[
-    list[str] | None,
-    typer.Option(metavar="KIND=HOSTS", help="For the host files: fast=node1,slow=node[2-4]. Repeatable."),
-    OF_RUNS,
-    only_with("hostfile"),
-]
-Hostfile = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write MPICH's host file here; of runs FILE.openmpi, .rankfile, .slurm too."),
-    Only(("with a scenario", "with runs"), _subject),
-]
-Seeded = Annotated[ScenarioSeed, Only((SCENARIOS, "with --method banded"), _sought), DRAWN]
+    )
+    at: str | None = option(
+        "Size of the one benchmark, or peak; by default the smallest.", only_with("method", "proportional")
+    )
+    correlation: float | None = option(
+        "Of the PEs' places in their bands, from 0 to below 1.", only_with("method", "banded"), DRAWN
+    )
+    matrix: str | None = option(
+        "The matrix whose elements are the units.", only_with("method", "grid2d"), metavar="ROWSxCOLUMNS"
+    )
 
 
-Top = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="K", help="Show the K best candidates."),
-    Only(("with a scenario", "with runs"), _subject),
-]
+@dataclass(frozen=True)
+class Counts:
+    """Which numbers of processes are ranked by runs of a program."""
+
+    kinds: str | None = option(
+        "Kinds that may be used: how many PEs, most processes on one.", OF_RUNS, metavar="NAME:PES:MOST,..."
+    )
+    size: float | None = option("The problem size to run.", OF_RUNS, metavar="N")
+    memory: list[str] | None = option(
+        "Memory that the processes of one PE may use. Repeatable.", only_with("footprint"), metavar="KIND=SIZE"
+    )
+    footprint: str | None = option(
+        "Bytes of one process, by N and P (processes in all): '8*N**2/P'.", only_with("memory"), metavar="FORMULA"
+    )
+    hosts: list[str] | None = option(
+        "For the host files: fast=node1,slow=node[2-4]. Repeatable.",
+        OF_RUNS,
+        only_with("hostfile"),
+        metavar="KIND=HOSTS",
+    )
 
 
-def advise(  # noqa: PLR0913, PLR0917 - one per option
-    scenario: Subject,
-    replications: Annotated[Replications, SCENARIO_ONLY] = None,
-    seed: Seeded = None,
-    vary: Vary = None,
-    objective: Sought = "mean",
-    top: Top = None,
-    budget: Budget = None,
-    runs: Runs = None,
-    oversubscribe: Oversubscribe = False,
-    pareto: Pareto = False,
-    explained: Explained = False,
-    measure_next: MeasureNext = None,
-    command: Command = None,
-    resource_model: Annotated[ResourceModel, SCENARIO_ONLY] = None,
-    units: Units = None,
-    method: Method = "functional",
-    at: At = None,
-    correlation: Correlation = None,
-    matrix: Matrix = None,
-    kinds: Kinds = None,
-    size: Size = None,
-    memory: Memory = None,
-    footprint: Footprint = None,
-    output: Output = None,
-    hostfile: Hostfile = None,
-    hosts: Hosts = None,
-    level: Annotated[Level, Only(("with a scenario", "with runs"), _subject)] = LEVEL,
-    table_form: Annotated[PrintedForm, SCENARIO_ONLY] = "text",
-    as_json: Json = False,
-) -> None:
+@dataclass(frozen=True)
+class Written:
+    """Where the answer goes, and in which form."""
+
+    output: Path | None = folder(
+        "report.html, advice.json, what launchers and programs read; if it is called NAME.json, that file alone"
+    )
+    hostfile: Path | None = option(
+        "Write MPICH's host file here; of runs FILE.openmpi, .rankfile, .slurm too.",
+        Only(("with a scenario", "with runs"), _subject),
+        metavar="FILE",
+    )
+    table_form: Annotated[PrintedForm, SCENARIO_ONLY] = "text"
+
+
+def advise(scenario: Subject, search: Search, shown: Shown, speeds: Speeds, counts: Counts, written: Written) -> None:
     """Find who should get how much for the least makespan, compared with the naive strategies and your own.
 
     Gains are over as-now, else one process per core with equal units. A speeds file has --units divided without a
@@ -255,59 +217,96 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
 
     apportion advise model.json --kinds fast:1:4,slow:3:2 --size 6400
     """
-    subject = subject_of(scenario, units=units, kinds=kinds)
+    subject = subject_of(scenario, units=speeds.units, kinds=counts.kinds)
     if subject == SPEEDS:
-        if units is None:
-            raise ScenarioError(f"{scenario} has speeds; add --units, how many there are to divide")
-        sought = objective if method == "banded" else None
-        given = {"at": at, "correlation": correlation, "matrix": matrix, "objective": sought}
-        partition(scenario, units, method, given, seed=seed or 0, output=output, as_json=as_json)
-        return
-    if subject == RUNS:
-        if kinds is None or size is None:
-            raise ScenarioError(f"{scenario} has runs; add --kinds and --size, such as --kinds fast:1:4 --size 6400")
-        shown: Any = {"top": top, "hostfiles": (hostfile, hosts), "as_json": as_json}
-        allocate.advise(scenario, kinds, size, level=level, limits=(memory, footprint), **shown)
-        return
-    search = {"replications": replications, "seed": seed, "runs": runs, "oversubscribe": oversubscribe}
-    shows = Shown(top, pareto=pareto, explained=explained, measured=measure_next, command=command, level=level)
-    written: Any = {"output": output, "hostfile": hostfile, "form": table_form, "as_json": as_json}
-    _simulated((scenario, resource_model), search, (vary, objective, budget), shows, **written)
+        _divided(scenario, speeds, search, written.output)
+    elif subject == RUNS:
+        _counted(scenario, counts, shown, written.hostfile)
+    else:
+        _simulated(scenario, search, shown, written)
 
 
-@dataclass(frozen=True)
-class Shown:
-    """What is said beside the best configuration, and what is measured for it first."""
+def _divided(path: Path, speeds: Speeds, search: Search, output: Path | None) -> None:
+    """Divide units so that the PE that ends last ends as early as possible, and say how good that is."""
+    from advisor.advise.export.layout import check_hosts
+    from advisor.advise.partition import partition, partition_document, partition_options, read_speeds
+    from advisor.report.models import partition_page
 
-    top: int | None
-    pareto: bool
-    explained: bool
-    measured: str | None
-    """How long to measure again first."""
-    command: str | None
-    level: float
+    if speeds.units is None:
+        raise ScenarioError(f"{path} has speeds; add --units, how many there are to divide")
+    given: dict[str, Any] = {"at": speeds.at, "correlation": speeds.correlation, "matrix": speeds.matrix}
+    given["objective"] = search.objective if speeds.method == "banded" else None
+    options = partition_options(speeds.method, given, seed=search.seed or 0)
+    read = read_speeds(path)
+    if output is not None and output.suffix == ".dist":
+        check_hosts(read.pes.names, f"{path}: a .dist file names its devices by host")
+    found = partition(speeds.units, read, speeds.method, **options)
+    document = partition_document(found, read, seed=options.get("seed"))
+    write = None if output is None else partial(_write_units, output, document)
+    written = {} if output is None else {"Written": str(output)}
+    finish(document, partition_page(document), write=write, said=written)
 
 
-def _simulated(
-    source: tuple[Path, str | None],
-    search: dict[str, Any],
-    words: tuple[str | None, str, str | None],
-    shown: Shown,
-    *,
-    output: Path | None,
-    hostfile: Path | None,
-    form: str,
-    as_json: bool,
-) -> None:
-    """The answer for a scenario.
+def _write_units(output: Path, document: dict[str, Any]) -> None:
+    """In the form that the name's end says."""
+    from advisor.advise.export import fupermod_dist
+    from advisor.advise.partition import partition_csv
 
-    Parameters
-    ----------
-    source
-        The scenario's file, and its resource model if another one is asked for.
-    words
-        What varies, what is to be least, and the time that the search may take.
-    """
+    if output.suffix == ".json":
+        files.write_json(output, document)
+    elif output.suffix == ".dist":
+        parts = list(zip(document["names"], document["units"], strict=True))
+        files.write_text(output, fupermod_dist(parts))
+    else:
+        files.write_text(output, partition_csv(document))
+
+
+def _counted(model: Path, counts: Counts, shown: Shown, hostfile: Path | None) -> None:
+    """Rank every configuration at a problem size, by a model or by the runs themselves."""
+    from advisor.advise.process_counts import advise_allocation, check_kinds, parse_hosts, parse_kinds, render_choice
+
+    if counts.kinds is None or counts.size is None:
+        raise ScenarioError(f"{model} has runs; add --kinds and --size, such as --kinds fast:1:4 --size 6400")
+    named = parse_kinds(counts.kinds)
+    hosts = None if counts.hosts is None else parse_hosts(counts.hosts, named)
+    if hostfile is not None:
+        check_kinds(named, hosts)
+    of_runs = model.suffix == ".csv"
+    fitted = calibration.fit_allocation_table(model) if of_runs else calibration.load_allocation_fit(model)
+    asked: Any = {"level": shown.level, "limits": _limits(counts, named), "top": shown.top}
+    with files.understood(model, "apportion fit"):
+        inputs = {str(model): files.digest(files.read_bytes(model))}
+        advice = advise_allocation(fitted, named, counts.size, inputs=inputs, **asked)
+        document = advice.to_dict()
+    write = None if hostfile is None else lambda: document.update(_write_hosts(advice, hostfile, hosts))
+    most = {} if shown.top is None else {"top": shown.top}
+    finish(document, lambda: print(render_choice(document, **most)), write=write)
+    if hostfile is not None and not as_json():
+        print(f"\nhost files written: {', '.join(document['hostfiles'])}\n{document['commands']}", end="")
+
+
+def _limits(counts: Counts, kinds: dict[str, tuple[int, int]]) -> "Limits | None":
+    """What memory allows."""
+    from advisor.advise.process_counts import Limits, parse_memory
+
+    if counts.memory is None or counts.footprint is None:
+        return None
+    return Limits(parse_memory(counts.memory, kinds), counts.footprint)
+
+
+def _write_hosts(advice: "ProcessCountAdvice", hostfile: Path, hosts: dict[str, list[str]] | None) -> dict[str, Any]:
+    """Write the host files; their names, and the commands that use them."""
+    from advisor.advise.process_counts import host_commands, host_files, layout_of_advice
+
+    layout = layout_of_advice(advice, hosts)
+    texts = host_files(layout, str(hostfile))
+    for name, text in texts.items():
+        files.write_text(Path(name), text)
+    return {"hostfiles": list(texts), "commands": host_commands(layout, str(hostfile))}
+
+
+def _simulated(scenario: Path, search: Search, shown: Shown, written: Written) -> None:
+    """The answer for a scenario."""
     from advisor.advise.advice import advice_of
     from advisor.advise.explanation import check_explained, explain
     from advisor.advise.export import export_files
@@ -315,17 +314,16 @@ def _simulated(
     from advisor.advise.pareto import pareto_fronts
     from advisor.advise.recommendation import recommend
 
-    load = partial(load_changed, source[0], resource_model=source[1], oversized=True)
-    loaded, (vary, objective, budget) = load(), words
-    _check_asked(loaded, output, hostfile, pareto=shown.pareto)
-    check_explained(objective if shown.explained else "mean")
-    asked = search | {"vary": _varied(vary, loaded, oversubscribe=search["oversubscribe"])}
-    asked |= {"objective": check_objective(objective), "budget_s": _budget_s(budget)}
-    measured = None
-    if shown.measured is not None:
-        about = asked | {"level": shown.level}
-        loaded, measured = _measured_first(source[0], load, about, shown.measured, output, command=shown.command)
-    with _kept(output, loaded, asked | {"budget_s": budget}):
+    load = partial(load_changed, scenario, resource_model=search.resource_model, oversized=True)
+    loaded, output, measured = load(), written.output, None
+    _check_asked(loaded, output, written.hostfile, pareto=shown.pareto)
+    check_explained(search.objective if shown.explained else "mean")
+    asked: dict[str, Any] = {name: getattr(search, name) for name in ("replications", "seed", "runs", "oversubscribe")}
+    asked |= {"vary": _varied(search, loaded), "objective": check_objective(search.objective)}
+    asked["budget_s"] = _budget_s(search.budget)
+    if shown.measure_next is not None:
+        loaded, measured = _measured_first(scenario, load, asked | {"level": shown.level}, shown, output)
+    with _kept(output, loaded, asked | {"budget_s": search.budget}):
         made = recommend(loaded, **asked, level=shown.level, tell=search_sign)
         explanation = explain(loaded, made) if shown.explained else None
         made = (explanation and explanation.recommendation) or made
@@ -334,8 +332,8 @@ def _simulated(
         more: Any = {"explanation": explanation, "measured": measured, "exports": tuple(exports)}
         advice = advice_of(loaded, made, top=shown.top, fronts=fronts, **more)
         page = _page(advice, loaded, made, output, shown.top)
-        write = partial(_write, output, hostfile, advice, page, loaded, made)
-        finish(advice, page, as_json=as_json, write=write, said=_written(output), form=form)
+        write = partial(_write, written, advice, page, loaded, made)
+        finish(advice, page, write=write, said=_written(output), form=written.table_form)
 
 
 def _page(
@@ -388,15 +386,13 @@ def _measured_first(
     path: Path,
     load: "partial[simulator.Scenario]",
     asked: dict[str, Any],
-    budget: str,
+    shown: Shown,
     output: Path | None,
-    *,
-    command: str | None,
 ) -> tuple["simulator.Scenario", "MeasuredAgain"]:
     """The scenario with what is doubted most measured again, and what is said of that."""
     from advisor.advise.measured_again import measured_first
 
-    budget_s = units.parse_duration(budget, field="--measure-next")
+    budget_s = units.parse_duration(shown.measure_next or "", field="--measure-next")
     folder = None if output is None or output.suffix == ".json" else output
     return measured_first(
         path,
@@ -404,7 +400,7 @@ def _measured_first(
         asked,
         budget_s=budget_s,
         folder=folder,
-        command=command,
+        command=shown.command,
         tell=partial(print, file=sys.stderr),
     )
 
@@ -438,8 +434,7 @@ def _kept(output: Path | None, scenario: "simulator.Scenario", asked: dict[str, 
 
 
 def _write(
-    output: Path | None,
-    hostfile: Path | None,
+    written: Written,
     advice: "Advice",
     page: "blocks.Page",
     scenario: "simulator.Scenario",
@@ -449,6 +444,7 @@ def _write(
     from advisor.advise.export import export_files, save_exports
     from advisor.report.html import render_page
 
+    output, hostfile = written.output, written.hostfile
     if output is not None and output.suffix == ".json":
         files.write_json(output, advice.to_dict())
     elif output is not None:
@@ -469,15 +465,16 @@ def _rivals(recommendation: "Recommendation") -> tuple[str, ...]:
     return (*best, *(["equal"] if "equal" in names else []))
 
 
-def _varied(vary: str | None, scenario: "simulator.Scenario", *, oversubscribe: bool) -> tuple[str, ...]:
+def _varied(search: Search, scenario: "simulator.Scenario") -> tuple[str, ...]:
     """What varies, by the option or as is usual for the scenario; more processes are for allocations."""
     from advisor.advise.strategies import usual_vary
 
+    usual = usual_vary(scenario, oversubscribe=search.oversubscribe)
     named = {"partition": ("partition",), "allocation": ("allocation",), "both": ("partition", "allocation")}
-    named["scheduling"] = (*usual_vary(scenario, oversubscribe=oversubscribe), "scheduling")
-    if vary is not None and vary not in named:
-        raise ScenarioError(f"--vary: {vary!r} cannot vary; name {', '.join(named)}")
-    return usual_vary(scenario, oversubscribe=oversubscribe) if vary is None else named[vary]
+    named["scheduling"] = (*usual, "scheduling")
+    if search.vary is not None and search.vary not in named:
+        raise ScenarioError(f"--vary: {search.vary!r} cannot vary; name {', '.join(named)}")
+    return usual if search.vary is None else named[search.vary]
 
 
 def _budget_s(budget: str | None) -> float | None:

@@ -38,15 +38,16 @@ def full() -> bool:
     return _context.get() is not None and bool(_context.get().params.get("full"))
 
 
+def as_json() -> bool:
+    """Whether one JSON document is asked for, and nothing else."""
+    return _context.get() is not None and bool(_context.get().params.get("as_json"))
+
+
 def next_line(command: str, label: str, **changes: Any) -> "blocks.Command":
     """The line of a command with all that was given to the one that runs, as far as it has the same options.
 
-    Parameters
-    ----------
-    label
-        What it is for, in a few words.
-    changes
-        What is given otherwise, by the names of parameters; None leaves an option out.
+    `label`: what it is for, in a few words.
+    `changes`: what is given otherwise, by the names of parameters; None leaves an option out.
     """
     from advisor.rerun import said_as
     from simulator import blocks

@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.declared import only_with, only_without
+from advisor.cli.declared import only_with, only_without, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.options import (
     LENGTH,
-    Json,
     PinnedTo,
     file,
     offered,
@@ -37,105 +37,81 @@ TIME_CAP_S = 10.0
 
 REAL = only_without("replay", why="where nothing is run")
 ADAPTIVE = only_with("method", "adaptive")
-Kernel = Annotated[str | None, typer.Option(help="A kernel of ours that is really run, such as dgemm.")]
-Command = Annotated[str | None, typer.Option(help="A command line to run; {n} stands for its parameter.")]
-Size = Annotated[str | None, typer.Option(help="Elements stored and processed, such as 3*n**2."), only_with("command")]
-Volume = Annotated[str | None, typer.Option(help="Volume of computation, such as 2*n**3."), only_with("command")]
-Replay = Annotated[
-    Path | None,
-    typer.Option(
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is measured: a kernel of ours, a command line, or a recorded table."""
+
+    kernel: str | None = option("A kernel of ours that is really run, such as dgemm.")
+    command: str | None = option("A command line to run; {n} stands for its parameter.")
+    size: str | None = option("Elements stored and processed, such as 3*n**2.", only_with("command"))
+    volume: str | None = option("Volume of computation, such as 2*n**3.", only_with("command"))
+    replay: Path | None = option(
+        "A table size_elements,volume,cpu_s[,wall_s] instead (rows of one size are repetitions), or points "
+        "kept by --store.",
         metavar="SIZES.csv",
-        help="A table size_elements,volume,cpu_s[,wall_s] instead (rows of one size are repetitions), or points kept "
-        "by --store.",
         **INPUT,
-    ),
-]
-Method = Annotated[
-    str,
-    typer.Option(
-        help="adaptive, gbbp or grid (20 equidistant sizes).", autocompletion=offered("adaptive", "gbbp", "grid")
-    ),
-]
-Accuracy = Annotated[str, typer.Option(help="Mean error asked for."), ADAPTIVE]
-Band = Annotated[str | None, typer.Option(help="Half width of a cut; replay: 5%, real runs: as measured.")]
-Budget = Annotated[
-    str | None, typer.Option(help="Time that may be spent on finding a and b and on runs, such as 120s.")
-]
-VerifyLargest = Annotated[
-    bool,
-    typer.Option("--verify-largest", help="Measure b in the place of trusting the trend."),
-    ADAPTIVE,
-]
-MaxSize = Annotated[str | None, typer.Option(help="Largest problem size b, in elements.")]
-TimeCap = Annotated[
-    str | None,
-    typer.Option(help="Longest predicted single run at b; by default 10s, or a tenth of a smaller budget."),
-    REAL,
-]
-Cpu = Annotated[PinnedTo, REAL]
-Columns = Annotated[
-    int | None,
-    typer.Option(
+    )
+    columns: int | None = option(
+        "dgemm, matmul, stencil: measure panels of so many columns, over their rows, as an application of that n.",
+        only_with("kernel"),
         min=1,
-        help="dgemm, matmul, stencil: measure panels of so many columns, over their rows, as an application of that n.",
-    ),
-    only_with("kernel"),
-]
-Depth = Annotated[
-    int | None,
-    typer.Option(min=1, help="With --columns, dgemm or matmul: add products of panels so deep, as matmul_2d does."),
-    only_with("kernel"),
-]
-Together = Annotated[
-    bool,
-    typer.Option("--together", help="Run it on all cores at once, as a parallel run does, not alone."),
-    only_with("kernel"),
-]
-Store = Annotated[
-    Path | None,
-    typer.Option(
+    )
+    depth: int | None = option(
+        "With --columns, dgemm or matmul: add products of panels so deep, as matmul_2d does.",
+        only_with("kernel"),
+        min=1,
+    )
+    together: bool = option("Run it on all cores at once, as a parallel run does, not alone.", only_with("kernel"))
+
+
+@dataclass(frozen=True)
+class Points:
+    """Which points are measured, and for how long."""
+
+    method: str = option(
+        "adaptive, gbbp or grid (20 equidistant sizes).",
+        default="adaptive",
+        autocompletion=offered("adaptive", "gbbp", "grid"),
+    )
+    accuracy: str = option("Mean error asked for.", ADAPTIVE, default="5%")
+    budget: str | None = option("Time that may be spent on finding a and b and on runs, such as 120s.")
+    verify_largest: bool = option("Measure b in the place of trusting the trend.", ADAPTIVE)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """How points are really run, and where they are kept."""
+
+    max_size: str | None = option("Largest problem size b, in elements.")
+    time_cap: str | None = option(
+        "Longest predicted single run at b; by default 10s, or a tenth of a smaller budget.", REAL
+    )
+    cpu: Annotated[PinnedTo, REAL] = None
+    store: Path | None = option(
+        "Keep every finished point here for good, a line each; by default in MODEL.json.partial until done.",
+        REAL,
         metavar="POINTS.json",
-        help="Keep every finished point here for good, a line each; by default in MODEL.json.partial until done.",
-    ),
-    REAL,
-]
-Load = Annotated[Path | None, typer.Option(metavar="T.csv", help="Recorded load that the cuts predict.", **INPUT)]
-Column = Annotated[
-    str | None,
-    typer.Option(help="Column to read, such as busy_cpu1; by default load.", metavar="NAME"),
-    only_with("load"),
-]
-Window = Annotated[str | None, LENGTH, only_with("load")]
-History = Annotated[str | None, typer.Option(help="Latest samples that count, or a duration."), only_with("load")]
-Availability = Annotated[str, typer.Option(help="idle (we take idle cycles only) or fair."), only_with("load")]
-Output = Annotated[Path | None, file("MODEL.json", "the model")]
+    )
 
 
-def speed(  # noqa: PLR0913, PLR0917 - one per option
-    kernel: Kernel = None,
-    command: Command = None,
-    size: Size = None,
-    volume: Volume = None,
-    replay: Replay = None,
-    method: Method = "adaptive",
-    accuracy: Accuracy = "5%",
-    band: Band = None,
-    budget: Budget = None,
-    verify_largest: VerifyLargest = False,
-    max_size: MaxSize = None,
-    time_cap: TimeCap = None,
-    cpu: Cpu = None,
-    columns: Columns = None,
-    depth: Depth = None,
-    together: Together = False,
-    store: Store = None,
-    load: Load = None,
-    column: Column = None,
-    window: Window = None,
-    history: History = None,
-    availability: Availability = "idle",
-    output: Output = None,
-    as_json: Json = False,
+@dataclass(frozen=True)
+class Cuts:
+    """What the band holds at a size: a stated width, or what a recorded load leaves."""
+
+    band: str | None = option("Half width of a cut; replay: 5%, real runs: as measured.")
+    load: Path | None = option("Recorded load that the cuts predict.", metavar="T.csv", **INPUT)
+    column: str | None = option(
+        "Column to read, such as busy_cpu1; by default load.", only_with("load"), metavar="NAME"
+    )
+    window: Annotated[str | None, LENGTH, only_with("load")] = None
+    history: str | None = option("Latest samples that count, or a duration.", only_with("load"))
+    availability: str = option("idle (we take idle cycles only) or fair.", only_with("load"), default="idle")
+
+
+def speed(
+    subject: Subject, points: Points, runs: Runs, cuts: Cuts, output: Path | None = file("MODEL.json", "the model")
 ) -> None:
     """Build the speed band of a PE: few points, the rest by straight lines, and what that takes for granted.
 
@@ -144,31 +120,24 @@ def speed(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion calibrate speed --replay sizes.csv --method gbbp -o model.json
     """
-    seconds = None if budget is None else _budget_s(budget, kernel=kernel, replay=replay)
-    options: dict[str, Any] = {
-        "max_size": None if max_size is None else read_number(max_size, "--max-size"),
-        "time_cap_s": _time_cap_s(time_cap, seconds),
-        "cpu": cpu,
-        "store": None if replay is not None else _points_file(store, output, kernel or command or ""),
-    }
-    half = band or ("5%" if _ran_once(replay) and load is None else None)
+    replayed, seconds = subject.replay is not None, _budget_s(points.budget, subject)
+    store = None if replayed else _points_file(runs.store, output, subject.kernel or subject.command or "")
     asked: dict[str, Any] = {
-        "rule": _rule(half, (load, column), (window, history), availability, real=replay is None),
-        "accuracy": _accuracy(accuracy, method),
-        "inputs": [path for path in (replay, load) if path is not None],
+        "rule": _rule(cuts, subject.replay),
+        "accuracy": _accuracy(points),
+        "inputs": [path for path in (subject.replay, cuts.load) if path is not None],
     }
-    shape = {"columns": columns, "depth": depth, "together": together}
-    with calibration.kept(options["store"]) if replay is None else nullcontext():
-        source = _source(kernel, command, replay, size=size, volume=volume, options=options, shape=shape)
-        asked |= {"method": method, "budget_s": seconds, "verify_largest": verify_largest}
-        built, drift = _built(source, asked, None if replay is not None else _learnt(kernel, output))
+    with nullcontext() if store is None else calibration.kept(store):
+        source = _source(subject, runs, seconds, store)
+        asked |= {"method": points.method, "budget_s": seconds, "verify_largest": points.verify_largest}
+        built, drift = _built(source, asked, None if replayed else _learnt(subject.kernel, output))
     write = None if output is None else partial(calibration.save_speed_model, built, output)
     document = built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()}
     document |= {} if drift is None else {"drift": drift.to_dict()}
-    tell = partial(_tell, built, options["store"], drift)
-    finish(document, tell, as_json=as_json, write=write, said=f"model written to {output}")
-    if options["store"] is not None and store is None:
-        files.remove(options["store"])
+    tell = partial(_tell, built, store, drift)
+    finish(document, tell, write=write, said=f"model written to {output}")
+    if store is not None and runs.store is None:
+        files.remove(store)
 
 
 def _built(
@@ -188,25 +157,22 @@ def _learnt(kernel: str | None, output: Path | None) -> float:
     return calibration.widening(kernel, model="" if kernel is not None or output is None else output.name)
 
 
-def _ran_once(replay: Path | None) -> bool:
-    """Whether a recorded table shows nothing of how runs scatter."""
-    return replay is not None and not calibration.read_replay(replay).repeats
-
-
-def _accuracy(text: str, method: str) -> float:
+def _accuracy(points: Points) -> float:
     """The accuracy asked for, and a method that there is: before a real run is begun."""
     from simulator.calibration.bands import check_build
 
-    accuracy = read_share(text, "--accuracy")
-    check_build(method, accuracy)
+    accuracy = read_share(points.accuracy, "--accuracy")
+    check_build(points.method, accuracy)
     return accuracy
 
 
-def _budget_s(text: str, *, kernel: str | None, replay: Path | None) -> float:
+def _budget_s(text: str | None, subject: Subject) -> float | None:
     """What the budget leaves for points; that of a replay is spent in recorded times, of any length, and whole."""
-    if replay is not None:
+    if text is None:
+        return None
+    if subject.replay is not None:
         return units.parse_duration(text, field="--budget")
-    return read_budget(text, least_s=0.0 if kernel is None else LEAST_S, ending_s=ENDING_S)
+    return read_budget(text, least_s=0.0 if subject.kernel is None else LEAST_S, ending_s=ENDING_S)
 
 
 def _time_cap_s(text: str | None, budget_s: float | None) -> float:
@@ -225,66 +191,51 @@ def _points_file(store: Path | None, output: Path | None, subject: str) -> Path:
     return Path(f"calibrate-{files.digest(subject.encode())[:8]}.partial")
 
 
-def _source(
-    kernel: str | None,
-    command: str | None,
-    replay: Path | None,
-    *,
-    size: str | None,
-    volume: str | None,
-    options: dict[str, Any],
-    shape: dict[str, Any],
-) -> "Source":
+def _source(subject: Subject, runs: Runs, budget_s: float | None, store: Path | None) -> "Source":
     """The one source that was asked for."""
-    given = [
-        name
-        for name, value in (("--kernel", kernel), ("--command", command), ("--replay", replay))
-        if value is not None
-    ]
+    given = [f"--{name}" for name in ("kernel", "command", "replay") if getattr(subject, name) is not None]
     if len(given) != 1:
         raise typer.BadParameter(
             f"the subject is {', '.join(given) or 'missing'}; give one of --kernel, --command, --replay"
         )
-    if replay is not None:
-        table = calibration.read_replay(replay)
-        return table if options["max_size"] is None else table.up_to(options["max_size"])
-    if options["cpu"] is None:
-        options["cpu"] = simulator.this_machine().cores[-1].cpu
-
-    if kernel is not None:
-        return calibration.RealSource.of_kernel(kernel, **options, **shape)
-    if command is None or size is None or volume is None:
+    max_size = None if runs.max_size is None else read_number(runs.max_size, "--max-size")
+    time_cap_s = _time_cap_s(runs.time_cap, budget_s)
+    if subject.replay is not None:
+        table = calibration.read_replay(subject.replay)
+        return table if max_size is None else table.up_to(max_size)
+    cpu = simulator.this_machine().cores[-1].cpu if runs.cpu is None else runs.cpu
+    options: Any = {"max_size": max_size, "time_cap_s": time_cap_s, "cpu": cpu, "store": store}
+    if subject.kernel is not None:
+        shape: Any = {"columns": subject.columns, "depth": subject.depth, "together": subject.together}
+        return calibration.RealSource.of_kernel(subject.kernel, **options, **shape)
+    if subject.command is None or subject.size is None or subject.volume is None:
         raise typer.BadParameter("--command needs --size and --volume; give both")
-    return calibration.RealSource.of_command(command, size=size, volume=volume, **options)
+    return calibration.RealSource.of_command(subject.command, size=subject.size, volume=subject.volume, **options)
 
 
-def _rule(
-    band: str | None,
-    recorded: tuple[Path | None, str | None],
-    lengths: tuple[str | None, str | None],
-    availability: str,
-    *,
-    real: bool,
-) -> "CutRule":
+def _rule(cuts: Cuts, replay: Path | None) -> "CutRule":
+    """What cuts hold; a table whose sizes ran once shows nothing of how runs scatter."""
     from simulator.calibration.bands import CutRule
 
-    half = None if band is None else read_share(band, "--band")
-    (load, column), (window, history) = recorded, lengths
+    once = cuts.load is None and replay is not None and not calibration.read_replay(replay).repeats
+    text, load = cuts.band or ("5%" if once else None), cuts.load
+    half = None if text is None else read_share(text, "--band")
     if load is None:
         return CutRule(band=half)
-    if window is None:
+    if cuts.window is None:
         raise typer.BadParameter("--load needs --window; give it")
     from simulator.load_traces import in_samples, read_table
 
-    trace = simulator.read_trace(load, column=column)
-    if real and column is None and (own := [name for name in read_table(load).columns if name.startswith("busy_cpu")]):
-        about = f"{load}: load counts the whole machine, --column {own[-1]} that processor alone"
+    trace, real = simulator.read_trace(load, column=cuts.column), replay is None
+    busy = [name for name in read_table(load).columns if name.startswith("busy_cpu")] if real else []
+    if busy and cuts.column is None:
+        about = f"{load}: load counts the whole machine, --column {busy[-1]} that processor alone"
         print(f"warning: {about}", file=sys.stderr)
     step_s = models.regular_step(trace)
-    width = in_samples(window, step_s, field="--window")
-    length = None if history is None else in_samples(history, step_s, field="--history")
+    width = in_samples(cuts.window, step_s, field="--window")
+    length = None if cuts.history is None else in_samples(cuts.history, step_s, field="--history")
     return CutRule.under_load(
-        trace, window=width, history=length, availability=availability, band=half, outer_spread=real
+        trace, window=width, history=length, availability=cuts.availability, band=half, outer_spread=real
     )
 
 

@@ -1,5 +1,6 @@
 """`apportion calibrate memory`: a model of the memory hierarchy from measured times per word."""
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,14 +8,13 @@ from typing import Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.declared import only_with, only_without
+from advisor.cli.declared import only_with, only_without, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.options import (
-    Json,
     PinnedTo,
     Seed,
     file,
-    print_json,
+    gave_json,
     print_warnings,
     read_budget,
     read_number,
@@ -28,74 +28,11 @@ from simulator import calibration, files, units
 
 
 REAL = only_without("replay", why="where nothing is measured")
-Budget = Annotated[
-    str | None,
-    typer.Option(help="What it may take in all, by default 60s; vector loops get a tenth."),
-    REAL,
-]
-MaxMemory = Annotated[
-    str | None,
-    typer.Option(help="Memory to take, such as 2GiB or 10%; by default a quarter of what is available."),
-    REAL,
-]
-Alpha = Annotated[
-    str | None,
-    typer.Option(help="Localities; by default 0.001,0.01,0.1,0.25,0.5,1."),
-    REAL,
-]
-Length = Annotated[
-    str | None,
-    typer.Option(help="L in words; by default 1,4,16,64,256,1024,4096."),
-    REAL,
-]
-Cpu = Annotated[PinnedTo, REAL]
-SweepTable = Annotated[
-    Path | None,
-    typer.Option("--table", metavar="TABLE.csv", help="Write the medians here, as --replay reads them."),
-    REAL,
-]
 BUDGET = "60s"
 VECTORS = 0.1
 """What vector loops may take, as a share of the budget."""
 ENDING_S = 2.0
 """What the fits take."""
-
-
-def measure(
-    options: dict[str, Any], *, table: Path | None, output: Path | None, seed: int
-) -> "calibration.MeasuredMemory":
-    """Measure as the options say, fit, and write what was asked for; None stands for an option not given."""
-    known = None if options["swept"] is None else calibration.swept_by_kernel(options["swept"])
-    budget_s = (1 - VECTORS) * read_budget(options["budget"] or BUDGET, ending_s=ENDING_S)
-    firm = (
-        options["budget"] is not None
-    )  # on a busy machine the default one may take longer, and is no reason to refuse
-    machine = simulator.this_machine()
-    plan = calibration.make_sweep(
-        machine,
-        **{
-            "max_memory": options["max_memory"],
-            "cpu": options["cpu"],
-            "seed": seed,
-        }
-        | {name: _numbers(text, f"--{field}") for name, field, text in _lists(options) if text is not None},
-    )
-    store = Path("calibrate-memory.partial") if output is None else output.with_name(f"{output.name}.partial")
-    given = stated_budget(options["budget"] or BUDGET, budget_s)
-    with calibration.kept(store, "visits"), progress_lines(budget_s) as on_progress, given:
-        sweep = calibration.measure_sweep(
-            plan, machine=machine, budget_s=budget_s, store=store, on_progress=on_progress, firm=firm
-        )
-        if table is not None:
-            calibration.write_sweep_table(sweep.cells, table)
-        sweeps = known or calibration.measure_vectors(
-            plan, machine, budget_s=VECTORS / (1 - VECTORS) * budget_s, on_progress=on_progress
-        )
-        measured = calibration.fit_sweep(sweep, machine, sweeps=sweeps)
-        if output is not None:
-            files.write_json(output, measured.to_dict())
-    files.remove(store)
-    return measured
 
 
 def tell(measured: "calibration.MeasuredMemory") -> None:
@@ -116,24 +53,8 @@ def tell(measured: "calibration.MeasuredMemory") -> None:
     print_warnings(measured.warnings)
 
 
-def _lists(options: dict[str, Any]) -> tuple[tuple[str, str, str | None], ...]:
-    return (("alphas", "alpha", options["alpha"]), ("lengths", "length", options["length"]))
-
-
 def _numbers(text: str, field: str) -> tuple[float, ...]:
     return tuple(read_number(part, field) for part in text.split(","))
-
-
-Replay = Annotated[
-    Path | None,
-    typer.Option(metavar="TABLE.csv", help="A recorded table M_words,alpha,L,time_per_word_s to fit.", **INPUT),
-]
-Compare = Annotated[
-    bool,
-    typer.Option("--compare-with-this-machine", help="Compare fitted capacities with what this system reports."),
-    only_with("replay", why="where this machine is compared with anyway"),
-]
-Output = Annotated[Path | None, file("MODEL.json", "the model")]
 
 
 Swept = Annotated[
@@ -146,19 +67,37 @@ Swept = Annotated[
 ]
 
 
-def memory(  # noqa: PLR0913, PLR0917 - one per option
-    replay: Replay = None,
-    compare: Compare = False,
-    budget: Budget = None,
-    max_memory: MaxMemory = None,
-    alpha: Alpha = None,
-    length: Length = None,
-    cpu: Cpu = None,
-    table: SweepTable = None,
-    swept: Swept = None,
-    output: Output = None,
-    seed: Annotated[Seed, REAL] = 0,
-    as_json: Json = False,
+@dataclass(frozen=True)
+class Sweep:
+    """What is swept on this machine, and for how long."""
+
+    budget: str | None = option("What it may take in all, by default 60s; vector loops get a tenth.", REAL)
+    max_memory: str | None = option(
+        "Memory to take, such as 2GiB or 10%; by default a quarter of what is available.", REAL
+    )
+    alpha: str | None = option("Localities; by default 0.001,0.01,0.1,0.25,0.5,1.", REAL)
+    length: str | None = option("L in words; by default 1,4,16,64,256,1024,4096.", REAL)
+    cpu: Annotated[PinnedTo, REAL] = None
+    table: Path | None = option("Write the medians here, as --replay reads them.", REAL, metavar="TABLE.csv")
+    seed: Annotated[Seed, REAL] = 0
+
+
+@dataclass(frozen=True)
+class Table:
+    """A recorded table in its place."""
+
+    replay: Path | None = option(
+        "A recorded table M_words,alpha,L,time_per_word_s to fit.", metavar="TABLE.csv", **INPUT
+    )
+    compare: bool = option(
+        "Compare fitted capacities with what this system reports.",
+        only_with("replay", why="where this machine is compared with anyway"),
+        names=("--compare-with-this-machine",),
+    )
+
+
+def memory(
+    given: Table, sweep: Sweep, swept: Swept = None, output: Path | None = file("MODEL.json", "the model")
 ) -> None:
     """Fit Apex-MAP's models of the memory hierarchy, level sizes too, and choose how many levels the times support.
 
@@ -167,21 +106,48 @@ def memory(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion calibrate memory --replay table.csv -o memory.json
     """
-    options: dict[str, Any] = {"budget": budget, "max_memory": max_memory, "alpha": alpha, "length": length}
-    options |= {"cpu": cpu, "swept": swept}
-    if replay is None:
-        _tell_measured(measure(options, table=table, output=output, seed=seed), output, as_json=as_json)
+    if given.replay is None:
+        _tell_measured(_measure(sweep, swept, output), output)
         return
     sweeps = None if swept is None else calibration.swept_by_kernel(swept)
-    fitted = calibration.fit_memory_table(replay, machine=simulator.this_machine() if compare else None, sweeps=sweeps)
+    machine = simulator.this_machine() if given.compare else None
+    fitted = calibration.fit_memory_table(given.replay, machine=machine, sweeps=sweeps)
     document = fitted.to_dict() | {"command": "calibrate memory"}
     write = None if output is None else partial(calibration.save_memory_model, fitted, output)
-    finish(document, lambda: _tell(fitted), as_json=as_json, write=write, said=f"model written to {output}")
+    finish(document, lambda: _tell(fitted), write=write, said=f"model written to {output}")
 
 
-def _tell_measured(measured: "calibration.MeasuredMemory", output: Path | None, *, as_json: bool) -> None:
-    if as_json:
-        print_json(measured.to_dict() | {"command": "calibrate memory"})
+def _measure(asked: Sweep, swept: Path | None, output: Path | None) -> "calibration.MeasuredMemory":
+    """Measure, fit, and write what was asked for."""
+    known = None if swept is None else calibration.swept_by_kernel(swept)
+    budget_s = (1 - VECTORS) * read_budget(asked.budget or BUDGET, ending_s=ENDING_S)
+    firm = asked.budget is not None  # on a busy machine the default one may take longer, and is no reason to refuse
+    machine, lists = (
+        simulator.this_machine(),
+        {"alphas": (asked.alpha, "--alpha"), "lengths": (asked.length, "--length")},
+    )
+    numbers: Any = {name: _numbers(text, field) for name, (text, field) in lists.items() if text is not None}
+    plan = calibration.make_sweep(machine, max_memory=asked.max_memory, cpu=asked.cpu, seed=asked.seed, **numbers)
+    store = Path("calibrate-memory.partial") if output is None else output.with_name(f"{output.name}.partial")
+    given = stated_budget(asked.budget or BUDGET, budget_s)
+    with calibration.kept(store, "visits"), progress_lines(budget_s) as on_progress, given:
+        sweep = calibration.measure_sweep(
+            plan, machine=machine, budget_s=budget_s, store=store, on_progress=on_progress, firm=firm
+        )
+        if asked.table is not None:
+            calibration.write_sweep_table(sweep.cells, asked.table)
+        sweeps = known or calibration.measure_vectors(
+            plan, machine, budget_s=VECTORS / (1 - VECTORS) * budget_s, on_progress=on_progress
+        )
+        measured = calibration.fit_sweep(sweep, machine, sweeps=sweeps)
+        if output is not None:
+            files.write_json(output, measured.to_dict())
+    files.remove(store)
+    return measured
+
+
+def _tell_measured(measured: "calibration.MeasuredMemory", output: Path | None) -> None:
+    if gave_json(measured.to_dict() | {"command": "calibrate memory"}):
         return
     _tell(measured.judged.fit, ends=False)
     tell(measured)

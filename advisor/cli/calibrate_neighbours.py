@@ -1,15 +1,14 @@
 """`apportion calibrate neighbours`: what computations on this machine lose to each other."""
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 import simulator
-from advisor.cli.declared import only_with, only_without
+from advisor.cli.declared import only_with, only_without, option
 from advisor.cli.inputs import INPUT
-from advisor.cli.options import Json, Seed, file, print_warnings, read_budget, stated_budget
+from advisor.cli.options import Seed, file, print_warnings, read_budget, stated_budget
 from advisor.cli.outputs import finish
 from advisor.cli.progress import timed_work
 from simulator import ScenarioError, calibration, files, units
@@ -18,63 +17,36 @@ BUDGET = "3min"
 ENDING_S = 0.5
 """What the fit takes."""
 REAL = only_without("replay", why="where nothing is measured")
-Replay = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="TABLE.csv", help="A table subject,size_elements,beside,lone_s,together_s[,pass][,pes] to fit.", **INPUT
-    ),
-]
-Kernel = Annotated[
-    list[str] | None,
-    typer.Option(help="A kernel measured together with the probes; repeatable; by default six of ours."),
-    REAL,
-]
-Command = Annotated[
-    list[str] | None,
-    typer.Option(help="A command line measured too; {n} stands for its parameter. Repeatable."),
-    REAL,
-]
-Size = Annotated[
-    list[str] | None,
-    typer.Option(help="Of each --command: elements stored and processed, such as 3*n**2."),
-    REAL,
-]
-Volume = Annotated[
-    list[str] | None,
-    typer.Option(help="Of each --command: volume of computation, such as 2*n**3."),
-    REAL,
-]
-Budget = Annotated[
-    str | None,
-    typer.Option(help="Time for everything that is run, by default 3min."),
-    REAL,
-]
-Cache = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=SIZE", help="A cache that all PEs share, such as L3=32MiB. Repeatable."),
-    only_with("replay"),
-]
-Table = Annotated[
-    Path | None,
-    typer.Option(metavar="TABLE.csv", help="Write the visits here, as --replay reads them."),
-    REAL,
-]
-Output = Annotated[Path | None, file("MODEL.json", "the model")]
 
 
-def neighbours(  # noqa: PLR0913, PLR0917 - one per option
-    replay: Replay = None,
-    kernel: Kernel = None,
-    command: Command = None,
-    size: Size = None,
-    volume: Volume = None,
-    budget: Budget = None,
-    cache: Cache = None,
-    table: Table = None,
-    output: Output = None,
-    seed: Annotated[Seed, REAL] = 0,
-    as_json: Json = False,
-) -> None:
+@dataclass(frozen=True)
+class Visits:
+    """Which computations are measured together, and for how long."""
+
+    kernel: list[str] | None = option(
+        "A kernel measured together with the probes; repeatable; by default six of ours.", REAL
+    )
+    command: list[str] | None = option("A command line measured too; {n} stands for its parameter. Repeatable.", REAL)
+    size: list[str] | None = option("Of each --command: elements stored and processed, such as 3*n**2.", REAL)
+    volume: list[str] | None = option("Of each --command: volume of computation, such as 2*n**3.", REAL)
+    budget: str | None = option("Time for everything that is run, by default 3min.", REAL)
+    table: Path | None = option("Write the visits here, as --replay reads them.", REAL, metavar="TABLE.csv")
+    seed: Annotated[Seed, REAL] = 0
+
+
+@dataclass(frozen=True)
+class Table:
+    """A recorded table in their place."""
+
+    replay: Path | None = option(
+        "A table subject,size_elements,beside,lone_s,together_s[,pass][,pes] to fit.", metavar="TABLE.csv", **INPUT
+    )
+    cache: list[str] | None = option(
+        "A cache that all PEs share, such as L3=32MiB. Repeatable.", only_with("replay"), metavar="NAME=SIZE"
+    )
+
+
+def neighbours(given: Table, visits: Visits, output: Path | None = file("MODEL.json", "the model")) -> None:
     """Measure computations alone and together, and find what PEs share: cores, caches, memory, clocks.
 
     Every visit is on disk at once: interrupted or killed, the same command goes on where it was. What the system tells
@@ -82,20 +54,17 @@ def neighbours(  # noqa: PLR0913, PLR0917 - one per option
 
     Example: apportion calibrate neighbours --budget 3min -o neighbours.json
     """
-    if replay is not None:
-        model = calibration.replay_neighbours(replay, caches=_caches(cache or []), seed=seed)
-        _finish(model, output, as_json=as_json)
+    if given.replay is not None:
+        model = calibration.replay_neighbours(given.replay, caches=_caches(given.cache or []), seed=visits.seed)
+        _finish(model, output)
         return
 
-    budget_s = read_budget(budget or BUDGET, ending_s=ENDING_S)
-    wishes = _wishes(kernel, (command or [], size or [], volume or []), seed)
-    with stated_budget(budget or BUDGET, budget_s):
-        _measured(wishes, budget_s, table, output, as_json=as_json)
+    budget_s, wishes = read_budget(visits.budget or BUDGET, ending_s=ENDING_S), _wishes(visits)
+    with stated_budget(visits.budget or BUDGET, budget_s):
+        _measured(wishes, budget_s, visits.table, output)
 
 
-def _measured(
-    wishes: "calibration.NeighboursWishes", budget_s: float, table: Path | None, output: Path | None, *, as_json: bool
-) -> None:
+def _measured(wishes: "calibration.NeighboursWishes", budget_s: float, table: Path | None, output: Path | None) -> None:
     """Measure, fit, write and print; what was measured is kept until the model is written."""
     store = Path("calibrate-neighbours.partial") if output is None else output.with_name(f"{output.name}.partial")
     with calibration.kept(store, "visits"), timed_work(budget_s, "runs") as on_progress:
@@ -103,7 +72,7 @@ def _measured(
         if table is not None:
             files.write_text(table, calibration.visits_table(measured.visits))
         model = calibration.fit_neighbour_visits(measured)
-    _finish(model, output, as_json=as_json)
+    _finish(model, output)
     files.remove(store)
 
 
@@ -118,17 +87,14 @@ def _caches(texts: list[str]) -> list[tuple[str, float]]:
     return found
 
 
-def _wishes(
-    kernels: list[str] | None, commands: tuple[list[str], list[str], list[str]], seed: int
-) -> "calibration.NeighboursWishes":
+def _wishes(visits: Visits) -> "calibration.NeighboursWishes":
     """What to measure on this machine."""
-    lines, sizes, volumes = commands
+    lines, sizes, volumes = visits.command or [], visits.size or [], visits.volume or []
     if not len(lines) == len(sizes) == len(volumes):
         found = f"{len(lines)} --command, {len(sizes)} --size and {len(volumes)} --volume"
         raise ScenarioError(f"--command: {found} do not belong together; give one --size and one --volume for each")
-    return calibration.neighbours_wishes(
-        kernels=kernels, commands=list(zip(lines, sizes, volumes, strict=True)), seed=seed
-    )
+    commands = list(zip(lines, sizes, volumes, strict=True))
+    return calibration.neighbours_wishes(kernels=visits.kernel, commands=commands, seed=visits.seed)
 
 
 def tell_errors(errors: Any) -> None:
@@ -144,10 +110,10 @@ def tell_errors(errors: Any) -> None:
             print(f"  {words:<46}{errors[f'{name}_mean']:>8.1%}{errors[f'{name}_worst']:>8.1%}")
 
 
-def _finish(model: "calibration.NeighboursModel", output: Path | None, *, as_json: bool) -> None:
+def _finish(model: "calibration.NeighboursModel", output: Path | None) -> None:
     document = model.to_dict() | {"command": "calibrate neighbours"}
     write = None if output is None else partial(calibration.save_neighbours, model, output)
-    finish(document, partial(tell, document), as_json=as_json, write=write, said=f"model written to {output}")
+    finish(document, partial(tell, document), write=write, said=f"model written to {output}")
 
 
 def tell(document: dict[str, Any]) -> None:

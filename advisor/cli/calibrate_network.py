@@ -6,31 +6,15 @@ from typing import Annotated
 
 import typer
 
-from advisor.cli.declared import only_with, only_without
+from advisor.cli.asked import as_json
+from advisor.cli.declared import only_with, only_without, option
 from advisor.cli.inputs import INPUT
-from advisor.cli.options import Json, Seed, file, print_json, print_warnings, read_budget, stated_budget
+from advisor.cli.options import Seed, file, gave_json, print_warnings, read_budget, stated_budget
 from advisor.cli.outputs import nothing_lost
 from advisor.cli.progress import progress_lines
 from simulator import calibration, files, units
 
 REAL = only_without("replay", why="where nothing is measured")
-Between = Annotated[
-    str | None, typer.Option(help="processes, mpi or tcp, all on this machine; `apportion cluster` measures hosts.")
-]
-Medium = Annotated[str | None, typer.Option(help="unix (the default) or pipe."), only_with("between", "processes")]
-MaxBytes = Annotated[str, typer.Option(help="Largest message."), REAL]
-Budget = Annotated[
-    str | None,
-    typer.Option(
-        help="What it may take in all; too small, it says how much is needed. By default about 30s.",
-    ),
-    REAL,
-]
-TableFile = Annotated[
-    Path | None,
-    typer.Option("--table", metavar="FILE.csv", help="Write bytes,hops,one_way_s, as --replay reads it."),
-    REAL,
-]
 
 BUDGET = "30s"
 """Where none is stated; a busy machine may take longer."""
@@ -65,23 +49,19 @@ def _write_table(measured: "calibration.LinkMeasurement", path: Path) -> None:
     files.write_text(path, f"bytes,hops,one_way_s\n{rows}")
 
 
-Replay = Annotated[
-    Path | None,
-    typer.Option(metavar="TABLE.csv", help="A table bytes[,hops],one_way_s of recorded message times.", **INPUT),
-]
-Output = Annotated[Path | None, file("LINK.json", "the model")]
-
-
-def network(  # noqa: PLR0913, PLR0917 - one per option
-    between: Between = None,
-    medium: Medium = None,
-    replay: Replay = None,
-    max_bytes: MaxBytes = "64MiB",
-    budget: Budget = None,
-    table: TableFile = None,
-    output: Output = None,
+def network(
+    between: str | None = option("processes, mpi or tcp, all on this machine; `apportion cluster` measures hosts."),
+    medium: str | None = option("unix (the default) or pipe.", only_with("between", "processes")),
+    replay: Path | None = option(
+        "A table bytes[,hops],one_way_s of recorded message times.", metavar="TABLE.csv", **INPUT
+    ),
+    max_bytes: str = option("Largest message.", REAL, default="64MiB"),
+    budget: str | None = option(
+        "What it may take in all; too small, it says how much is needed. By default about 30s.", REAL
+    ),
+    table: Path | None = option("Write bytes,hops,one_way_s, as --replay reads it.", REAL, metavar="FILE.csv"),
+    output: Path | None = file("LINK.json", "the model"),
     seed: Annotated[Seed, REAL] = 0,
-    as_json: Json = False,
 ) -> None:
     """Measure messages between processes of this machine, or take recorded times, and fit how long a message takes.
 
@@ -99,7 +79,7 @@ def network(  # noqa: PLR0913, PLR0917 - one per option
         raise typer.BadParameter(f"{found}; give one of --between (real messages) and --replay (a table)")
     if replay is not None:
         calibrated = calibration.fit_network_table(replay)
-        _save(calibrated, output, as_json=as_json)
+        _save(calibrated, output)
     else:
         plan = calibration.LinkPlan(
             between=between or "",
@@ -113,27 +93,26 @@ def network(  # noqa: PLR0913, PLR0917 - one per option
         if table is not None:
             _write_table(measured, table)
         calibrated = calibration.fit_measured_link(measured, seed=seed)
-        _save(calibrated, output, as_json=as_json)
+        _save(calibrated, output)
         if output is not None:
             files.remove(_partial_of(output))
-        if not as_json:
+        if not as_json():
             print("\n".join(calibration.link_lines(measured)))
-    tell(calibrated, output, as_json=as_json)
+    tell(calibrated, output)
 
 
-def _save(calibrated: "calibration.CalibratedNetwork", output: Path | None, *, as_json: bool) -> None:
-    with nothing_lost(calibrated.to_dict(), lambda: tell(calibrated, None, as_json=as_json)):
+def _save(calibrated: "calibration.CalibratedNetwork", output: Path | None) -> None:
+    with nothing_lost(calibrated.to_dict(), lambda: tell(calibrated, None)):
         if output is not None:
             calibration.save_network_model(calibrated, output)
 
 
-def tell(calibrated: "calibration.CalibratedNetwork", output: Path | None, *, as_json: bool) -> None:
+def tell(calibrated: "calibration.CalibratedNetwork", output: Path | None) -> None:
     """Print all forms with their errors, or the document as JSON."""
     from advisor import wording
 
     document = calibrated.to_dict()
-    if as_json:
-        print_json({"format": document["format"], "command": "calibrate network"} | document)
+    if gave_json({"format": document["format"], "command": "calibrate network"} | document):
         return
     print(f"{'model':<12}{'numbers':>8}{'SSE s^2':>11}{'mean':>8}{'max':>8}{'held out':>10}{'max':>8}  physical")
     for form in document["models"]:

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from advisor.cli import resource
-from advisor.cli.declared import Given, Only
-from advisor.cli.options import HOUR_S, Json, Seed, print_json, print_warnings, read_budget
+from advisor.cli.declared import Given, Only, option
+from advisor.cli.options import HOUR_S, Seed, gave_json, print_warnings, read_budget
 from advisor.cli.progress import progress_lines
 from simulator import ScenarioError, calibration, characterisation, models, units
 
@@ -28,35 +28,23 @@ def _argued(given: Given) -> str:
     return "with --sizes and a kernel" if given["sizes"] is not None and not own else "without --sizes, or with FILE.py"
 
 
-Design = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="'flop=2*n**3'", help="For dbc: amounts of flop, divide, access, step, decide as you expect them."
-    ),
-    Only(("with dbc",), _designed),
-]
-
-
-def characterise(  # noqa: PLR0913, PLR0917 - one per option
+def characterise(
     subject: Annotated[str, typer.Argument(metavar="KERNEL|FILE.py:FUNCTION", help="A kernel of ours, or a function.")],
-    method: Annotated[
-        str, typer.Option(metavar="all|dbc,poc,hllc,intcc,icc,ct", help="Methods, with commas between.")
-    ] = "all",
-    args: Annotated[
-        list[str] | None,
-        typer.Option(metavar="'n=1000 a=float64[n,n]'", help="Arguments: numbers, or arrays by type, size and fill."),
+    method: str = option("Methods, with commas between.", default="all", metavar="all|dbc,poc,hllc,intcc,icc,ct"),
+    args: list[str] | None = option(
+        "Arguments: numbers, or arrays by type, size and fill.",
         Only(("without --sizes, or with FILE.py",), _argued),
-    ] = None,
-    sizes: Annotated[
-        str | None, typer.Option(metavar="200,400,800", help="Values of n that are judged, in place of the usual ones.")
-    ] = None,
-    hardware: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What `lab resource -o` wrote; by default this machine's.")
-    ] = None,
-    design: Design = None,
-    budget: Annotated[str, typer.Option(help="What it may take in all, analysis and compilation included.")] = "15s",
+        metavar="'n=1000 a=float64[n,n]'",
+    ),
+    sizes: str | None = option("Values of n that are judged, in place of the usual ones.", metavar="200,400,800"),
+    hardware: Path | None = option("What `lab resource -o` wrote; by default this machine's.", metavar="FILE"),
+    design: list[str] | None = option(
+        "For dbc: amounts of flop, divide, access, step, decide as you expect them.",
+        Only(("with dbc",), _designed),
+        metavar="'flop=2*n**3'",
+    ),
+    budget: str = option("What it may take in all, analysis and compilation included.", default="15s"),
     seed: Seed = 1,
-    as_json: Json = False,
 ) -> None:
     """Predict a function's time from design, flops, source, intermediate code, machine code and timings; measure it.
 
@@ -73,10 +61,8 @@ def characterise(  # noqa: PLR0913, PLR0917 - one per option
         found = characterisation.characterise(
             wanted, model, methods=chosen, budget_s=budget_s, seed=seed, on_progress=on_progress
         )
-    if as_json:
-        print_json({"command": "lab characterise"} | found)
-        return
-    _tell(found)
+    if not gave_json({"command": "lab characterise"} | found):
+        _tell(found)
 
 
 def _methods(text: str) -> list[Any]:

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 import simulator
-from advisor.cli.declared import Given, Only, only_without
+from advisor.cli.declared import Given, Only, only_without, option
 from advisor.cli.inputs import SCENARIO, SCENARIO_HELP
-from advisor.cli.options import Changes, Json, print_json, print_warnings
+from advisor.cli.options import Changes, gave_json, print_warnings
 
 MOST_NAMED = 5
 """Configurations that are named."""
@@ -28,19 +28,13 @@ def check(
         Path | None,
         typer.Argument(metavar="SCENARIO", help=f"{SCENARIO_HELP} Or platform, or graph: NAME.seg.yaml.", **SCENARIO),
     ] = None,
-    resolved: Annotated[
-        bool,
-        typer.Option("--resolved", help="Print the explicit form, as YAML that loads to an equal scenario."),
+    resolved: bool = option(
+        "Print the explicit form, as YAML that loads to an equal scenario.",
         Only(("with a scenario",), _subject),
-    ] = False,
-    schema: Annotated[
-        bool,
-        typer.Option(
-            "--schema", help="Print the JSON Schema of scenario files; of others with platform or seg behind."
-        ),
-    ] = False,
+        only_without("json", why="since YAML is printed"),
+    ),
+    schema: bool = option("Print the JSON Schema of scenario files; of others with platform or seg behind."),
     changes: Annotated[Changes, Only(("with a scenario",), _subject)] = None,
-    as_json: Annotated[Json, only_without("resolved", why="which prints YAML")] = False,
 ) -> None:
     """Read a scenario file, or a software execution graph, and say whether it can be used.
 
@@ -48,34 +42,33 @@ def check(
     """
     if schema:
         text = simulator.scenario_schema(str(scenario or "scenario"))
-        print(text, end="") if not as_json else print_json(json.loads(text))
+        if not gave_json(json.loads(text)):
+            print(text, end="")
         return
     if scenario is None:
         raise typer.BadParameter("give a scenario file, or --schema")
     if ".seg" in scenario.suffixes:
-        _graph_summary(scenario, as_json=as_json)
+        _graph_summary(scenario)
         return
     if resolved:
         print(simulator.resolved_text(scenario, changes=changes or ()), end="")
         return
-    summary(scenario, changes or (), as_json=as_json)
+    summary(scenario, changes or ())
 
 
-def _platform_summary(path: Path, platform: "simulator.Platform", *, as_json: bool) -> None:
+def _platform_summary(path: Path, platform: "simulator.Platform") -> None:
     """Say what is in a platform that can be used."""
     pes, nodes = len(platform.pes), len(platform.node_names)
-    if as_json:
-        document = {"format": 1, "command": "check", "platform": str(path), "pes": pes, "nodes": nodes}
-        print_json({**document, "links": len(platform.network.links), "contention": platform.network.contention})
-        return
-    print(f"{path}: a platform of {pes} PEs on {nodes} nodes")
+    document = {"format": 1, "command": "check", "platform": str(path), "pes": pes, "nodes": nodes}
+    document |= {"links": len(platform.network.links), "contention": platform.network.contention}
+    if not gave_json(document):
+        print(f"{path}: a platform of {pes} PEs on {nodes} nodes")
 
 
-def _graph_summary(path: Path, *, as_json: bool) -> None:
+def _graph_summary(path: Path) -> None:
     """Say what a software execution graph costs, in symbols, and what its RUVs are by."""
     found = simulator.describe_seg(path)
-    if as_json:
-        print_json({"format": 1, "command": "check", "seg": str(path), **found})
+    if gave_json({"format": 1, "command": "check", "seg": str(path), **found}):
         return
     print(f"{path}: {', '.join(graph['name'] for graph in found['graphs'])}")
     for graph in found["graphs"]:
@@ -84,42 +77,38 @@ def _graph_summary(path: Path, *, as_json: bool) -> None:
         print(f"{method}: {', '.join(found['operations'][method]) or 'no operation'}")
 
 
-def summary(scenario: Path, changes: Sequence[str], *, as_json: bool) -> None:
+def summary(scenario: Path, changes: Sequence[str]) -> None:
     """Say what is in a scenario that can be used."""
     loaded = simulator.load_either(scenario, changes=changes)
     if isinstance(loaded, simulator.Platform):
-        _platform_summary(scenario, loaded, as_json=as_json)
+        _platform_summary(scenario, loaded)
         return
     platform, ready, inside = loaded.platform, _ready(loaded), simulator.contents_of(loaded)
-    if as_json:
-        print_json(
-            {
-                "format": 1,
-                "command": "check",
-                "scenario": str(scenario),
-                "application": loaded.application.name,
-                "pes": len(platform.pes),
-                "nodes": len(platform.node_names),
-                "cores": inside.cores,
-                "kinds": inside.to_dict()["kinds"],
-                "drawn": list(inside.drawn),
-                "links": len(platform.network.links),
-                "contention": platform.network.contention,
-                "configurations": [
-                    {"name": configuration.name, "processes": len(configuration.partition)}
-                    for configuration in loaded.configurations
-                ],
-                "replications": loaded.replications,
-                "seed": loaded.seed,
-                "inputs": dict(loaded.inputs),
-                "changes": [
-                    {"path": change.path, "before": change.before, "after": change.after} for change in loaded.changes
-                ],
-                "extrapolation": [found.to_dict() for found in loaded.extrapolations],
-                "ready": ready,
-                "warnings": list(loaded.warnings),
-            }
-        )
+    document = {
+        "format": 1,
+        "command": "check",
+        "scenario": str(scenario),
+        "application": loaded.application.name,
+        "pes": len(platform.pes),
+        "nodes": len(platform.node_names),
+        "cores": inside.cores,
+        "kinds": inside.to_dict()["kinds"],
+        "drawn": list(inside.drawn),
+        "links": len(platform.network.links),
+        "contention": platform.network.contention,
+        "configurations": [
+            {"name": configuration.name, "processes": len(configuration.partition)}
+            for configuration in loaded.configurations
+        ],
+        "replications": loaded.replications,
+        "seed": loaded.seed,
+        "inputs": dict(loaded.inputs),
+        "changes": [{"path": change.path, "before": change.before, "after": change.after} for change in loaded.changes],
+        "extrapolation": [found.to_dict() for found in loaded.extrapolations],
+        "ready": ready,
+        "warnings": list(loaded.warnings),
+    }
+    if gave_json(document):
         return
     configurations = ", ".join(_few([one.name for one in loaded.configurations]))
     counts = {"node": inside.nodes, "PE": inside.pes, "core": inside.cores}

@@ -27,6 +27,7 @@ from advisor.cli import (
     load_check,
     new,
     plot,
+    predict,
     quickstart,
     reproduce,
     rerun,
@@ -37,40 +38,40 @@ from advisor.cli import (
     verify,
     whatif,
 )
-from advisor.cli.declared import DeclaredCommand
+from advisor.cli.declared import DeclaredCommand, ungrouped
 from advisor.cli.outputs import check_first
 from advisor.cli.renamed import OLD
 from simulator import ApportionError
 
-TASKS: dict[str, dict[str, str]] = {
+TASKS: dict[str, dict[str, tuple[Callable[..., None] | None, str]]] = {
     "Begin": {
-        "quickstart": "the whole loop on this machine, in a minute",
-        "new": "a scenario of your cluster, by flags or questions",
-        "check": "is a scenario sound, what is in it, for what is it ready",
-        "show": "what any file or folder says; nothing: what ships",
+        "quickstart": (quickstart.quickstart, "the whole loop on this machine, in a minute"),
+        "new": (new.new, "a scenario of your cluster, by flags or questions"),
+        "check": (check.check, "is a scenario sound, what is in it, for what is it ready"),
+        "show": (show.show, "what any file or folder says; nothing: what ships"),
     },
     "Divide": {
-        "simulate": "how long each configuration of a scenario takes",
-        "advise": "who should get how much, and how sure that is",
-        "whatif": "which change of the platform or the program pays most",
-        "verify": "the advice and the baselines, really run here",
+        "simulate": (simulate.simulate, "how long each configuration of a scenario takes"),
+        "advise": (advise.advise, "who should get how much, and how sure that is"),
+        "whatif": (whatif.whatif, "which change of the platform or the program pays most"),
+        "verify": (verify.verify, "the advice and the baselines, really run here"),
     },
     "Measure": {
-        "cluster": "all hosts at once, with advice and the line to run it",
-        "calibrate": "this machine: speeds, memory, network, neighbours, load",
+        "cluster": (cluster.cluster, "all hosts at once, with advice and the line to run it"),
+        "calibrate": (None, "this machine: speeds, memory, network, neighbours, load"),
     },
     "Model": {
-        "fit": "run times from real runs, and which runs to make",
-        "predict": "what any model says of what nobody measured",
+        "fit": (fit.fit, "run times from real runs, and which runs to make"),
+        "predict": (predict.predict, "what any model says of what nobody measured"),
     },
-    "Queue": {"jobs": "streams of jobs: which change pays, run, compare, forecast"},
+    "Queue": {"jobs": (None, "streams of jobs: which change pays, run, compare, forecast")},
     "Hand on": {
-        "plot": "a picture of any result, for a paper",
-        "rerun": "a result that was kept, computed again and compared",
-        "convert": "files from and for other programs",
+        "plot": (plot.plot, "a picture of any result, for a paper"),
+        "rerun": (rerun.rerun, "a result that was kept, computed again and compared"),
+        "convert": (convert.convert, "files from and for other programs"),
     },
 }
-"""What somebody wants to do -> the commands for it, in the order of `--help`, with what each is about."""
+"""What somebody wants to do -> the commands for it in the order of `--help`, each with what it is about; or a group."""
 WORKSHOP = "Workshop: apportion lab --help (papers, characterisation, load traces)"
 
 
@@ -88,7 +89,7 @@ class ByTask(TyperGroup):
         widest = max(map(len, self.list_commands(ctx)))
         for task, own in TASKS.items():
             with formatter.section(task):
-                formatter.write_dl([(name.ljust(widest), about) for name, about in own.items()])
+                formatter.write_dl([(name.ljust(widest), about) for name, (_, about) in own.items()])
         formatter.write(f"\n{WORKSHOP}\n")
 
 
@@ -114,22 +115,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "quickstart": quickstart.quickstart,
-    "new": new.new,
-    "check": check.check,
-    "show": show.show,
-    "simulate": simulate.simulate,
-    "advise": advise.advise,
-    "whatif": whatif.whatif,
-    "verify": verify.verify,
-    "cluster": cluster.cluster,
-    "fit": fit.fit,
-    "predict": fit.predict,
-    "plot": plot.plot,
-    "rerun": rerun.rerun,
-    "convert": convert.convert,
-}
 SETTINGS = {"cluster": {"allow_interspersed_args": False}}
 """What a command reads otherwise: of a cluster, all that follows the first word is the program to run."""
 GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
@@ -176,13 +161,14 @@ GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
 UNNAMED = "advise"
 """The command of jobs that is meant where none is named."""
 
+COMMANDS = {name: run for own in TASKS.values() for name, (run, _) in own.items() if run is not None}
 for name, command in COMMANDS.items():
-    app.command(name, cls=DeclaredCommand, context_settings=SETTINGS.get(name))(command)
+    app.command(name, cls=DeclaredCommand, context_settings=SETTINGS.get(name))(ungrouped(command))
 for name, (text, commands) in GROUPS.items():
     of_jobs = name == "jobs"
     group = typer.Typer(no_args_is_help=True, help=text, cls=OfJobs if of_jobs else TyperGroup)
     for inner, command in commands.items():
-        group.command(inner, cls=DeclaredCommand, hidden=of_jobs and inner == UNNAMED)(command)
+        group.command(inner, cls=DeclaredCommand, hidden=of_jobs and inner == UNNAMED)(ungrouped(command))
     app.add_typer(group, name=name)
 check_first(app)
 

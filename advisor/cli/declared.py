@@ -4,12 +4,14 @@ An option that is accepted and ignored is a wrong answer that nobody sees, so on
 was given is refused before anything is done.
 """
 
+import functools
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from itertools import takewhile
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
+import typer
 from typer.core import TyperCommand
 
 from advisor.cli.asked import answering
@@ -71,6 +73,53 @@ def either(modes: tuple[str, ...]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
+REQUIRED: Any = ...
+"""The default of an option that has to be given."""
+
+
+def option(about: str, *only: Only, default: Any = None, names: tuple[str, ...] = (), **more: Any) -> Any:
+    """An option: a field of a group, or the default of a command's parameter.
+
+    `names`: with their dashes, where the name of the field is none.
+    `more`: as `typer.Option` takes it.
+    """
+    return field(default=default, metadata={"only": only, "names": names, "said": {"help": about, **more}})
+
+
+def ungrouped(run: Callable[..., None]) -> Callable[..., None]:
+    """A command with each option of its groups as a parameter; a group is a frozen dataclass of options."""
+    declared = inspect.signature(run).parameters
+    groups: dict[str, Any] = {name: one.annotation for name, one in declared.items() if is_dataclass(one.annotation)}
+
+    @functools.wraps(run)
+    def called(**given: Any) -> None:
+        own = {name: {one.name for one in fields(group)} & given.keys() for name, group in groups.items()}
+        made = {name: group(**{one: given.pop(one) for one in own[name]}) for name, group in groups.items()}
+        run(**made, **given)
+
+    parameters = [one for each in declared.values() for one in _parameters(each)]
+    called.__dict__["__signature__"] = inspect.Signature(parameters)
+    called.__annotations__ = {one.name: one.annotation for one in parameters}
+    return called
+
+
+def _parameters(declared: inspect.Parameter) -> Iterator[inspect.Parameter]:
+    """As typer reads them: the options of a group, or what is none."""
+    own: dict[str, tuple[Any, Any]]
+    if is_dataclass(declared.annotation):
+        own = {one.name: (one.type, one if one.metadata else one.default) for one in fields(declared.annotation)}
+    else:
+        own = {declared.name: (declared.annotation, declared.default)}
+    for name, (annotation, default) in own.items():
+        kind, value = annotation, inspect.Parameter.empty if default is MISSING else default
+        if isinstance(default, Field):
+            names, value = default.metadata["names"], default.default
+            if kind is bool:  # a switch has one name only
+                names, value = names or (f"--{name.replace('_', '-')}",), False
+            kind = Annotated[(kind, typer.Option(*names, **default.metadata["said"]), *default.metadata["only"])]
+        yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=kind)
+
+
 class DeclaredCommand(TyperCommand):
     """A command that refuses options without effect before it does anything; `--help` says where they have one."""
 
@@ -86,6 +135,10 @@ class DeclaredCommand(TyperCommand):
                 self.limits[str(param.name)] = limits
                 where = "; ".join(either(limit.modes) for limit in limits)
                 described.help = f"{described.help} Only {where}."
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        """As it is typed: a command that is meant where none is named has no word of its own."""
+        formatter.write_usage(ctx.command_path.rstrip(), " ".join(self.collect_usage_pieces(ctx)))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command.

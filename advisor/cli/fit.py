@@ -1,39 +1,34 @@
-"""`apportion fit | predict`: a run-time model from runs and a cost formula, and what any fitted model predicts."""
+"""`apportion fit`: a model from runs: of a cost formula, or of processes on kinds of PEs, planned and made here."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import simulator
-from advisor.cli import allocate
-from advisor.cli.declared import Given, Only, is_given, only_with, only_without
-from advisor.cli.inputs import INPUT, located
-from advisor.cli.options import APP, LEVEL, VERSION, Json, Level, Plot, Seed, file
+from advisor.cli.declared import Given, Only, is_given, only_with, only_without, option
+from advisor.cli.inputs import INPUT
+from advisor.cli.options import APP, LEVEL, VERSION, Level, Plot, Seed, file, gave_json, print_warnings
 from advisor.cli.outputs import finish
-from simulator import ScenarioError, calibration, files, models
+from advisor.cli.progress import progress_lines
+from simulator import CalibrationError, Interrupted, ScenarioError, calibration, documents, files, units
 
 if TYPE_CHECKING:
-    Targets = calibration.Table | Path
+    from advisor.verification.allocations import AllocationPredictions
 
-_KINDS = {"runtime": "run-time", "speed": "speed", "memory": "memory", "network": "network", "neighbours": "neighbours"}
+MOST_SIZE = 10**9
+SHOWN = 3
+"""Runs left out that are named; --json has all."""
 
 
 def _runs_of(given: Given) -> str | None:
     if not given["runs"].is_file():
         return None
     return "with a run history" if calibration.runs_kind(given["runs"]) == "history" else "with a CSV file"
-
-
-def _model_of(given: Given) -> str | None:
-    kind = _KINDS.get(calibration.model_kind(given["model"]))
-    return None if kind is None else f"with a {kind} model"
-
-
-def _with_intervals(given: Given) -> str | None:
-    mode = _model_of(given)
-    return mode if mode == "with a neighbours model" else None
 
 
 def _read_times(given: Given) -> str:
@@ -60,144 +55,98 @@ Runs = Annotated[
         **INPUT,
     ),
 ]
-Formula = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Cost formula over the columns, or COLUMN=FORMULA for one part. Repeatable. Without one the rows are runs "
-        "on kinds of PEs: columns N, time_s, KIND.pes, KIND.procs, perhaps KIND.comp_s, KIND.comm_s."
-    ),
-    Only(("without --plan and --run",), _made),
-]
-Response = Annotated[
-    list[str] | None,
-    typer.Option(help="Column of measured seconds; several are parts of a run and are summed."),
-    FORMULA,
-]
-Method = Annotated[
-    str, typer.Option(help="default, ols (plain least squares) or relative (errors in percent)."), FORMULA
-]
-Application = Annotated[str | None, APP, FORMULA, Only(("with a run history",), _runs_of)]
-Version = Annotated[str | None, VERSION, FORMULA, Only(("with a run history",), _runs_of)]
-Plan = Annotated[
-    bool,
-    typer.Option("--plan", help="Say which few, cheap runs of a program to make on kinds of PEs, and their cost."),
-    only_without("run"),
-]
-Sizes = Annotated[
-    str | None, typer.Option(metavar="N,N,...", help="Problem sizes that may be run, three or more."), PLAN
-]
-At = Annotated[
-    str | None,
-    typer.Option(metavar="N,N,...", help="Sizes that advice is wanted for; by default twice the largest."),
-    PLAN,
-]
-Most = Annotated[
-    str | None, typer.Option(metavar="KIND=M,...", help="Most processes on each PE, such as fast=4,slow=2."), PLAN
-]
-Work = Annotated[
-    str, typer.Option(help="Units of volume of a run over N; with the speeds it guesses what runs cost."), PLAN
-]
-Kernel = Annotated[
-    str | None, typer.Option(help="Kernel whose speeds are taken; by default dgemm, or the first one known."), PLAN
-]
-Start = Annotated[str, typer.Option(help="How long the processes of a run take to start."), PLAN]
-Budget = Annotated[
-    str | None,
-    typer.Option(
-        help="Seconds for all runs, such as 600s; by default 15 % of running everything at those sizes, or the plan's."
-    ),
-    Only(("with --plan", "with --run"), _task),
-]
-Run = Annotated[
-    bool, typer.Option("--run", help="Make the runs of a plan, within its budget; called again, it goes on.")
-]
-Command = Annotated[
-    str | None,
-    typer.Option(
-        help="What is run, split without a shell; {N}, {P}, {hostfile} (MPICH), {hostfile_openmpi}, {rankfile}, "
-        "{cpus} and {kinds} (of the ranks), {python}, and {pin}, which puts each rank on its processor."
-    ),
-    RUN,
-]
-Time = Annotated[
-    str | None,
-    typer.Option(help="Regular expression with a group (time_s) over the output, or hpl; else the wall clock."),
-    RUN,
-]
-Phases = Annotated[
-    str | None,
-    typer.Option(help="One with groups kind, comp_s and comm_s, or hpl: its detailed timing, where it has one."),
-    RUN,
-]
-Before = Annotated[
-    list[Path] | None,
-    typer.Option(help="File with placeholders, such as HPL.dat, written into the folder before each run."),
-    RUN,
-]
-Read = Annotated[
-    str | None,
-    typer.Option(help="File in the folder that the program writes its times to, not its output."),
-    Only(("with --time or --phases",), _read_times, why="where the wall clock counts"),
-    RUN,
-]
-Folder = Annotated[
-    Path | None, typer.Option(help="Where the program runs; by default RUNS.work, next to the output."), RUN
-]
-Local = Annotated[
-    bool,
-    typer.Option(
-        "--local", "--pin", help="Ranks on this machine's processors as CLUSTER.yaml says, with real busy loops."
-    ),
-    RUN,
-]
-Limit = Annotated[
-    str | None, typer.Option(help="No run may take longer; by default 10 times what is expected, at least 20s."), RUN
-]
-Model = Annotated[
-    Path | None,
-    typer.Option(
+
+
+@dataclass(frozen=True)
+class Formulas:
+    """A cost formula over the columns of a table or a history."""
+
+    formula: list[str] | None = option(
+        "Cost formula over the columns, or COLUMN=FORMULA for one part. Repeatable. Without one the rows are "
+        "runs on kinds of PEs: columns N, time_s, KIND.pes, KIND.procs, perhaps KIND.comp_s, KIND.comm_s.",
+        Only(("without --plan and --run",), _made),
+    )
+    response: list[str] | None = option(
+        "Column of measured seconds; several are parts of a run and are summed.", FORMULA
+    )
+    method: str = option(
+        "default, ols (plain least squares) or relative (errors in percent).", FORMULA, default="default"
+    )
+    application: Annotated[str | None, APP, FORMULA, Only(("with a run history",), _runs_of)] = None
+    version: Annotated[str | None, VERSION, FORMULA, Only(("with a run history",), _runs_of)] = None
+    plot: Annotated[Plot, FORMULA] = None
+
+
+@dataclass(frozen=True)
+class Planned:
+    """Which runs of a program are worth making."""
+
+    plan: bool = option(
+        "Say which few, cheap runs of a program to make on kinds of PEs, and their cost.", only_without("run")
+    )
+    sizes: str | None = option("Problem sizes that may be run, three or more.", PLAN, metavar="N,N,...")
+    at: str | None = option("Sizes that advice is wanted for; by default twice the largest.", PLAN, metavar="N,N,...")
+    most: str | None = option("Most processes on each PE, such as fast=4,slow=2.", PLAN, metavar="KIND=M,...")
+    work: str = option(
+        "Units of volume of a run over N; with the speeds it guesses what runs cost.", PLAN, default="2/3*N**3"
+    )
+    kernel: str | None = option("Kernel whose speeds are taken; by default dgemm, or the first one known.", PLAN)
+    start: str = option("How long the processes of a run take to start.", PLAN, default="0.5s")
+    seed: Annotated[Seed, PLAN] = 1
+
+
+@dataclass(frozen=True)
+class Made:
+    """What is run by a plan, and how its times are read."""
+
+    run: bool = option("Make the runs of a plan, within its budget; called again, it goes on.")
+    command: str | None = option(
+        "What is run, split without a shell; {N}, {P}, {hostfile} (MPICH), {hostfile_openmpi}, {rankfile}, "
+        "{cpus} and {kinds} (of the ranks), {python}, and {pin}, which puts each rank on its processor.",
+        RUN,
+    )
+    time: str | None = option(
+        "Regular expression with a group (time_s) over the output, or hpl; else the wall clock.", RUN
+    )
+    phases: str | None = option(
+        "One with groups kind, comp_s and comm_s, or hpl: its detailed timing, where it has one.", RUN
+    )
+    before: list[Path] | None = option(
+        "File with placeholders, such as HPL.dat, written into the folder before each run.", RUN
+    )
+    read: str | None = option(
+        "File in the folder that the program writes its times to, not its output.",
+        Only(("with --time or --phases",), _read_times, why="where the wall clock counts"),
+        RUN,
+    )
+    folder: Path | None = option("Where the program runs; by default RUNS.work, next to the output.", RUN)
+    local: bool = option(
+        "Ranks on this machine's processors as CLUSTER.yaml says, with real busy loops.",
+        RUN,
+        names=("--local", "--pin"),
+    )
+    limit: str | None = option("No run may take longer; by default 10 times what is expected, at least 20s.", RUN)
+    model: Path | None = option(
+        "What `fit` made of earlier runs: its predictions are compared with the runs.",
+        RUN,
         metavar="MODEL.json",
-        help="What `fit` made of earlier runs: its predictions are compared with the runs.",
         **INPUT,
-    ),
-    RUN,
-]
-Output = Annotated[
-    Path | None,
-    file("MODEL.json", "the model; with --plan the plan, with --run a row per run, runs.csv by default"),
-]
+    )
+    level: Annotated[Level, only_with("model")] = LEVEL
 
 
-def fit(  # noqa: PLR0913, PLR0917 - one per option
+def fit(
     runs: Runs,
-    formula: Formula = None,
-    response: Response = None,
-    method: Method = "default",
-    application: Application = None,
-    version: Version = None,
-    plan: Plan = False,
-    sizes: Sizes = None,
-    at: At = None,
-    most: Most = None,
-    work: Work = "2/3*N**3",
-    kernel: Kernel = None,
-    start: Start = "0.5s",
-    seed: Annotated[Seed, PLAN] = 1,
-    run: Run = False,
-    command: Command = None,
-    time: Time = None,
-    phases: Phases = None,
-    before: Before = None,
-    read: Read = None,
-    folder: Folder = None,
-    local: Local = False,
-    limit: Limit = None,
-    model: Model = None,
-    level: Annotated[Level, only_with("model")] = LEVEL,
-    budget: Budget = None,
-    plot: Annotated[Plot, FORMULA] = None,
-    output: Output = None,
-    as_json: Json = False,
+    formulas: Formulas,
+    planned: Planned,
+    made: Made,
+    budget: str | None = option(
+        "Seconds for all runs, such as 600s; by default 15 % of running everything at those sizes, or the plan's.",
+        Only(("with --plan", "with --run"), _task),
+    ),
+    output: Path | None = file(
+        "MODEL.json", "the model; with --plan the plan, with --run a row per run, runs.csv by default"
+    ),
 ) -> None:
     """Fit a model to measured runs: coefficients of a cost formula, or times of processes on kinds of PEs.
 
@@ -210,27 +159,21 @@ def fit(  # noqa: PLR0913, PLR0917 - one per option
 
     apportion fit plan.json --run --command 'mpiexec -f {hostfile} -n {P} ./xhpl' --before HPL.dat --time hpl
     """
-    if plan:
-        if sizes is None:
-            raise ScenarioError("--plan needs --sizes, such as 400,800,1200; give them")
-        wished = allocate.wishes(sizes, at, budget=budget, start=start, seed=seed)
-        allocate.plan(runs, wished, most=most, work=work, kernel=kernel, output=output, as_json=as_json)
-    elif run:
-        if command is None:
-            raise ScenarioError("--run needs --command; give the program to run")
-        program = allocate.Program(command, time, phases, before or (), read, folder, local)
-        limits: Any = {"budget": budget, "limit": limit, "model": model, "level": level}
-        allocate.run(runs, program, **limits, output=output or Path("runs.csv"), as_json=as_json)
-    elif not formula:
-        allocate.fit_table(runs, output, as_json=as_json)
+    if planned.plan:
+        _plan(runs, planned, budget, output)
+    elif made.run:
+        _run(runs, made, budget, output or Path("runs.csv"))
+    elif not formulas.formula:
+        fitted = calibration.fit_allocation_table(runs)
+        write = None if output is None else partial(calibration.save_allocation_fit, fitted, output)
+        finish(fitted.to_dict(), partial(_tell, fitted, runs), write=write, said=f"model written to {output}")
     else:
-        fitted = calibration.fit_table(
-            runs, formula, responses=response or (), method=method, application=application, version=version
-        )
-        _finish(fitted, output, plot, as_json=as_json)
+        named: Any = {name: getattr(formulas, name) for name in ("method", "application", "version")}
+        by_formula = calibration.fit_table(runs, formulas.formula, responses=formulas.response or (), **named)
+        _finish(by_formula, output, formulas.plot)
 
 
-def _finish(fitted: "calibration.RuntimeFit", output: Path | None, plot: Path | None, *, as_json: bool) -> None:
+def _finish(fitted: "calibration.RuntimeFit", output: Path | None, plot: Path | None) -> None:
     from advisor.report.models import fit_page
 
     def write() -> None:
@@ -242,121 +185,229 @@ def _finish(fitted: "calibration.RuntimeFit", output: Path | None, plot: Path | 
     formulas = {part.response: part.formula.text for part in fitted.model.parts}
     written = {} if output is None else {"Model": str(output)}
     page = fit_page(fitted.diagnostics, formulas, fitted.model.warnings)
-    finish(fitted.to_dict(), page, as_json=as_json, write=write, said=written)
+    finish(fitted.to_dict(), page, write=write, said=written)
 
 
-def predict(
-    model: Annotated[Path, typer.Argument(help="Model written by `apportion fit` or `calibrate`.", **INPUT)],
-    at: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAME=VALUE,...|TARGETS.csv",
-            help="Where: the parameters' values, such as N=12000,P=8 (repeatable), or a CSV with a column for each; "
-            "size_elements for speed, M_words,alpha,L for memory, bytes and perhaps hops for network; "
-            "subject,size_elements,beside for neighbours.",
-            autocompletion=INPUT["autocompletion"],
-        ),
-    ],
-    level: Annotated[
-        Level,
-        Only(("with a run-time, speed, memory or network model",), _with_intervals, why="which predicts ratios alone"),
-    ] = LEVEL,
-    next_run: Annotated[
-        bool,
-        typer.Option("--next-run", help="Say which further run would narrow each prediction most, and its cost."),
-        Only(("with a run-time model",), _model_of),
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Predict times with confidence and prediction intervals, in the order of the targets.
+def _tell(fitted: "calibration.AllocationFit", runs: Path) -> None:
+    measured = fitted.measured
+    sizes = ", ".join(f"{size:g}" for size in measured.sizes)
+    most = [f"{kind} up to {pes}x{each}" for kind, (pes, each) in zip(measured.kinds, measured.most, strict=True)]
+    print(f"{runs}: {measured.runs} runs of {len(measured.allocations)} configurations at sizes {sizes}")
+    print(f"kinds (PEs x processes on each): {', '.join(most)}; at most {measured.most_processes} processes in all")
+    print(f"{'':<16}{'runs':>6}{'mean error':>12}{'largest':>10}{'within 90 % interval':>24}")
+    for name, found in fitted.quality.items():
+        print(
+            f"{name:<16}{found['runs']:>6}{100 * found['mean_error']:>10.1f} %{100 * found['largest_error']:>8.1f} %"
+            f"{100 * found['inside']:>22.0f} %"
+        )
+    print_warnings(fitted.warnings)
 
-    Example: apportion predict model.json --at N=12000,P=8 --level 0.95
+
+def _plan(cluster: Path, planned: Planned, budget: str | None, output: Path | None) -> None:
+    """Propose construction runs with their cost: few, cheap ones that show what a model has to know.
+
+    Alike PEs of the file are a kind, named after what their names have in common. Each kind runs alone, with every
+    number of processes per PE, on several PEs, and together with the others; then whatever makes estimates at the sizes
+    asked about surer per second.
     """
-    from advisor.report.models import prediction_page
+    from advisor.advise.process_counts.construction import Wishes, plan_construction
 
-    kind, targets = calibration.model_kind(model), _targets(at)
-    if kind not in _PREDICTORS:
-        hint = "; ask `apportion advise`" if kind == "process_count" else ""
-        raise ScenarioError(f"{model}: kind is {kind!r}; give one of {', '.join(map(repr, _PREDICTORS))}{hint}")
-    with files.understood(model, "apportion fit` or `apportion calibrate"):
-        document = _PREDICTORS[kind](model, targets, level, next_run)
-        page = prediction_page(model, kind, document)
-    finish({"model": str(model)} | document, page, as_json=as_json, write=None, said=None)
+    if planned.sizes is None:
+        raise ScenarioError("--plan needs --sizes, such as 400,800,1200; give them")
+    sizes = _sizes(planned.sizes, "--sizes")
+    wished = Wishes(
+        sizes,
+        (2 * max(sizes),) if planned.at is None else _sizes(planned.at, "--at"),
+        None if budget is None else units.parse_duration(budget, field="--budget"),
+        units.parse_duration(planned.start, field="--start"),
+        planned.seed,
+    )
+    asked: Any = {"most": _most(planned.most), "work": planned.work, "kernel": planned.kernel}
+    made = plan_construction(simulator.load_platform(cluster), wished, **asked)
+    document = made.to_dict()
+    write = None if output is None else partial(files.write_json, output, document)
+    said = f"plan written to {output}; next: apportion fit {output} --run --command ... -o runs.csv"
+    finish(document, partial(_tell_plan, made), write=write, said=said)
 
 
-def _targets(at: list[str]) -> "Targets":
-    """One file of targets, or those that are written out."""
-    if len(at) == 1 and ("=" not in at[0] or Path(at[0]).exists()):
-        return located(Path(at[0]))
-    return calibration.parse_points(at, place="--at")
+def _sizes(text: str, field: str) -> tuple[float, ...]:
+    cells = [cell.strip() for cell in text.split(",")]
+    wrong = [cell for cell in cells if not (cell.isascii() and cell.isdigit() and 0 < int(cell[:12]) <= MOST_SIZE)]
+    if wrong:
+        raise ScenarioError(f"{field}: {wrong[0]!r} is no size; give whole numbers from 1 to {MOST_SIZE}")
+    if len({int(cell) for cell in cells}) < len(cells):
+        raise ScenarioError(f"{field}: {text!r} names a size twice; name each once")
+    return tuple(sorted(map(float, cells)))
 
 
-def _predict_times(model: Path, at: "Targets", level: float, next_run: bool) -> dict[str, Any]:
-    fitted = calibration.load_runtime_model(model)
-    values, predictions = calibration.predict_table(fitted, at, level=level)
-    entries = predictions.to_list()
-    for i, entry in enumerate(entries):
-        entry["at"] = {name: float(column[i]) for name, column in values.items()}
-        if next_run:
-            entry["next_runs"] = _next_runs(fitted, entry["at"])
+def _most(text: str | None) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for cell in text.split(",") if text else ():
+        name, mark, count = (part.strip() for part in cell.partition("="))
+        if not (mark and name and count.isascii() and count.isdigit() and 1 <= int(count) <= 64) or name in found:
+            raise ScenarioError(f"--most: {cell!r} does not fit; give KIND=M with M from 1 to 64, each kind once")
+        found[name] = int(count)
+    return found
+
+
+def _tell_plan(made: "calibration.ConstructionPlan") -> None:
+    for kind in made.kinds:
+        speed = "speed not known" if kind.speed is None else units.show_rate(kind.speed, "units/s")
+        load = f", {kind.competitors:g} competitors" if kind.competitors else ""
+        print(f"kind {kind.name}: {len(kind.pes)} PEs, up to {kind.most} processes on each, {speed}{load}")
+    inside = [run for run in made.runs if not run.reserve]
+    print(f"{'run':<44}{'times':>6}{'seconds':>10}  why")
+    for run in inside:
+        print(f"{made.label(*run.key):<44}{run.repetitions:>6}{run.expected_s:>10.3g}  {run.why}")
+    count = sum(run.repetitions for run in inside)
+    print(f"{count} runs, about {made.expected_s:.3g} s of the budget of {made.budget_s:.3g} s; ", end="")
+    sizes = ", ".join(f"{size:g}" for size in made.at)
+    print(f"every configuration at N {sizes} would take about {made.full_s:.3g} s ", end="")
+    print(f"({made.expected_s / made.full_s:.1%})")
+    if reserve := sum(run.repetitions for run in made.runs if run.reserve):
+        print(f"{reserve} more runs are listed in case these cost less than guessed")
+    print_warnings(made.notes)
+
+
+def _run(plan: Path, asked: Made, budget: str | None, output: Path) -> None:
+    """Make the runs of a plan, shuffled, within its budget; each finished run is on disk at once.
+
+    Costs are corrected by what is measured, and what the budget does not pay for is left out. A run that fails, hangs
+    or reports no time is named, and exit code 1 follows; the others are kept. With a model, what it predicted and the
+    runs made now are compared, and kept for `apportion lab history`.
+    """
+    from advisor.verification.allocations import AllocationPredictions
+
+    if asked.command is None:
+        raise ScenarioError("--run needs --command; give the program to run")
+    made = calibration.read_plan(plan)
+    simulator.require_linux()
+    work = output.with_name(f"{output.stem}.work") if asked.folder is None else asked.folder
+    limits = calibration.Limits(
+        made.budget_s if budget is None else units.parse_duration(budget, field="--budget"),
+        None if asked.limit is None else units.parse_duration(asked.limit, field="--limit"),
+    )
+    chosen = _chosen(asked, asked.command, work)
+    _check_hosts(made, chosen)
+    predicted = None if asked.model is None else AllocationPredictions(asked.model, [kind.name for kind in made.kinds])
+    files.make_folder(work)
+    files.make_folder(output.parent)
+    try:
+        with files.alone(output), progress_lines(limits.budget_s) as on_progress:
+            table = _table(made, chosen, output)
+            before_now = len(table.done)
+            found = calibration.make_runs(
+                made, chosen, table, limits=limits, on_run=lambda label, _, share: on_progress(label, min(share, 1.0))
+            )
+    except KeyboardInterrupt as error:
+        raise Interrupted(f"interrupted; {output} keeps every run made, the same command goes on from there") from error
+    document = _document(made, found, output) | _judged(predicted, table, before_now, asked.level)
+    if not gave_json(document):
+        _tell_runs(made, found, document)
+    if found.failures:
+        raise CalibrationError([*found.failures, f"{found.kept} runs kept in {output}"])
+
+
+def _table(
+    made: "calibration.ConstructionPlan", chosen: "calibration.AllocatedProgram", output: Path
+) -> "calibration.RunTable":
+    """The rows that are kept, those of earlier calls first; says what of them was damaged."""
+    table = calibration.RunTable(
+        output,
+        [kind.name for kind in made.kinds],
+        phases=chosen.reader.tells_phases,
+        about=_about(made, chosen),
+        machine=simulator.this_machine().to_dict(),
+    )
+    for line in table.warnings:
+        print(f"warning: {line}", file=sys.stderr)
+    return table
+
+
+def _chosen(asked: Made, command: str, folder: Path) -> "calibration.AllocatedProgram":
+    read, local = asked.read, asked.local
+    if read is not None and (Path(read).name != read or read in {"", ".", ".."}):
+        raise ScenarioError(f"--read: {read!r} is no name of a file in the folder; give one without folders")
+    reader = calibration.make_reader(asked.time, asked.phases)
+    words, templates = calibration.parse_program(command, templates=asked.before or (), local=local)
+    return calibration.AllocatedProgram(words, folder, reader, templates, read, _host_files, local=local)
+
+
+def _check_hosts(made: "calibration.ConstructionPlan", chosen: "calibration.AllocatedProgram") -> None:
+    """Whether all hosts of a plan can stand in host files, where the command asks for any."""
+    from advisor.advise.export.layout import ADVICE, check_hosts
+
+    if chosen.wants_host_files:
+        check_hosts((pe.host for kind in made.kinds for pe in kind.pes), "platform: node", advice=ADVICE)
+
+
+def _host_files(ranks: "Sequence[calibration.PlacedRank]") -> dict[str, str]:
+    """As launchers read them; host names that they do not take are refused."""
+    from advisor.advise.export.hosts import mpich_hostfile, openmpi_hostfile, openmpi_rankfile
+    from advisor.advise.export.layout import ADVICE, Layout, Rank, check_hosts
+
+    check_hosts((rank.pe.host for rank in ranks), "platform: node", advice=ADVICE)
+    places = tuple(Rank(rank.pe.host, rank.pe.name, rank.pe.cpu, number, 1) for number, rank in enumerate(ranks))
+    layout = Layout("program", places)
     return {
-        "method": fitted.method,
-        "level": level,
-        "warnings": list(fitted.warnings),
-        "predictions": entries,
+        "hostfile": mpich_hostfile(layout),
+        "hostfile.openmpi": openmpi_hostfile(layout),
+        "rankfile.openmpi": openmpi_rankfile(layout),
     }
 
 
-def _predict_speeds(model: Path, at: "Targets", level: float, _next_run: bool) -> dict[str, Any]:
-    entries = calibration.predict_speeds(model, at, level=level)
-    band, whole = calibration.load_speed_model(model)
-    known = {"level": level} if band.stated else {}
-    return {"kind": "speed", **known, "warnings": whole.get("warnings", []), "predictions": entries}
-
-
-def _predict_memory(model: Path, at: "Targets", level: float, _next_run: bool) -> dict[str, Any]:
-    entries = calibration.predict_memory(model, at, level=level)
-    warnings = calibration.load_memory_model(model)[1].get("warnings", [])
-    return {"kind": "memory", "level": level, "warnings": warnings, "predictions": entries}
-
-
-def _predict_messages(model: Path, at: "Targets", level: float, _next_run: bool) -> dict[str, Any]:
-    entries, whole = calibration.predict_messages(model, at, level=level), calibration.load_network_model(model)[1]
+def _about(made: "calibration.ConstructionPlan", chosen: "calibration.AllocatedProgram") -> dict[str, Any]:
+    """What must be the same for runs to stand in one table."""
+    time = chosen.reader.time
     return {
-        "kind": "network",
-        "chosen": whole["chosen"],
-        "level": level,
-        "warnings": whole.get("warnings", []),
-        "predictions": entries,
+        "kinds": [
+            {name: documents.to_dict(kind)[name] for name in ("name", "pes", "competitors")} for kind in made.kinds
+        ],
+        "command": list(chosen.words),
+        "time": None if time is None else time.pattern,
+        "files": dict(chosen.templates),
+        "local": chosen.local,
     }
 
 
-def _predict_neighbours(model: Path, at: "Targets", _level: float, _next_run: bool) -> dict[str, Any]:
-    entries = calibration.predict_neighbours(model, at)
+def _document(made: "calibration.ConstructionPlan", found: "calibration.Campaign", output: Path) -> dict[str, Any]:
     return {
-        "kind": "neighbours",
-        "warnings": list(calibration.read_neighbours(model).warnings),
-        "predictions": entries,
+        "command": "fit",
+        "output": str(output),
+        "runs_made": found.made,
+        "runs_kept": found.kept,
+        "spent_s": found.spent_s,
+        "budget_s": made.budget_s,
+        "dropped": found.dropped,
+        "failures": found.failures,
+        "kinds": made.kinds_option,
     }
 
 
-_PREDICTORS: dict[str, Callable[[Path, "Targets", float, bool], dict[str, Any]]] = {
-    "runtime": _predict_times,
-    "speed": _predict_speeds,
-    "memory": _predict_memory,
-    "network": _predict_messages,
-    "neighbours": _predict_neighbours,
-}
-"""Kind of model -> what makes its document from model, targets, level and whether to advise runs."""
+def _judged(
+    predicted: "AllocationPredictions | None", table: "calibration.RunTable", before_now: int, level: float
+) -> dict[str, Any]:
+    """How often the model's intervals held, where one was named; each comparison is kept."""
+    compared = () if predicted is None else predicted.compare(table.done[before_now:], level=level)
+    calibration.keep_comparisons(compared)
+    summary = calibration.summary_of(compared, level=level)
+    return {"level": level, "intervals": documents.to_dict(summary)} if compared else {}
 
 
-def _next_runs(fitted: Any, target: dict[str, float]) -> list[dict[str, Any]]:
-    return [
-        {
-            "at": run.point,
-            "cost_s": run.cost_s,
-            "relative_error_now": run.half_width_before,
-            "relative_error_after": run.half_width_after,
-        }
-        for run in models.advise_next_run(fitted, target)
-    ]
+def _tell_runs(made: "calibration.ConstructionPlan", found: "calibration.Campaign", document: dict[str, Any]) -> None:
+    from advisor import wording
+    from simulator.calibration import Coverage
+
+    output = document["output"]
+    print(f"{found.made} runs made, {found.kept} kept in {output}, {found.spent_s:.3g} s in all")
+    if found.dropped:
+        more = f" and {len(found.dropped) - SHOWN} more" if len(found.dropped) > SHOWN else ""
+        left_out = f"{'; '.join(found.dropped[:SHOWN])}{more}"
+        print(f"warning: the budget is used up, left out: {left_out}", file=sys.stderr)
+    if intervals := document.get("intervals"):
+        print(*wording.held_lines(documents.read(Coverage, intervals), document["level"]), sep="\n")
+    if found.failures:
+        return
+    size = f"{made.at[-1]:g}"
+    print(f"next: apportion fit {output} -o model.json")
+    print(f"then: apportion advise model.json --kinds {made.kinds_option} --size {size}")

@@ -1,6 +1,6 @@
 """`apportion lab generate`: load traces and streams of jobs, drawn from a model."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -9,10 +9,10 @@ import typer
 
 import simulator
 from advisor.cli.convert import write_log
-from advisor.cli.declared import Given, Only, only_with
+from advisor.cli.declared import REQUIRED, Given, Only, only_with, option
 from advisor.cli.described import stream_document, tell_stream, trace_summary
 from advisor.cli.inputs import INPUT
-from advisor.cli.options import Json, Seed, file, offered, print_json
+from advisor.cli.options import Seed, file, gave_json, offered
 from advisor.cli.outputs import check_room, finish
 from simulator import ScenarioError, files, provenance, units
 
@@ -44,61 +44,56 @@ Kind = Annotated[
         autocompletion=offered(*TRACES, STREAMS),
     ),
 ]
-Interval = Annotated[
-    str,
-    typer.Option(help="Step of the trace."),
-    _of("constant", "ar1", "diurnal", "bootstrap", why="whose changes lie at exact times"),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter, such as mean_on=10s. Repeatable."),
-    TRACE,
-]
-Recording = Annotated[
-    Path | None,
-    typer.Option("--fit", metavar="TRACE.csv", help="Estimate the parameters from a recording.", **INPUT),
-    TRACE,
-]
-JobsKind = Annotated[
-    Literal["batch", "interactive", "both", "combined"],
-    typer.Option("--class", help="One kind of jobs, both merged, or combined, which does not tell them apart."),
-    STREAM,
-]
-Load = Annotated[
-    float | None,
-    typer.Option(help="Offered load, by stretching gaps between arrivals; as drawn by default."),
-    STREAM,
-]
-Users = Annotated[int | None, typer.Option(min=1, metavar="N", help="How many; sqrt(jobs) by default."), STREAM]
-Estimates = Annotated[
-    Literal["none", "exact", "tsafrir"],
-    typer.Option(help="Limits: none, the run times, or as users state them (Tsafrir, Etsion and Feitelson)."),
-    STREAM,
-]
-Most = Annotated[
-    str | None,
-    typer.Option(metavar="DURATION", help="Greatest estimate, such as 60h; 100min or more."),
-    only_with("estimates", "tsafrir"),
-]
 
 
-def generate(  # noqa: PLR0913, PLR0917 - one per option
+@dataclass(frozen=True)
+class Trace:
+    """A load trace: how long, and by which parameters."""
+
+    duration: str = option("Length of the trace, such as 1h.", TRACE, default="1h")
+    interval: str = option(
+        "Step of the trace.",
+        _of("constant", "ar1", "diurnal", "bootstrap", why="whose changes lie at exact times"),
+        default="1s",
+    )
+    settings: list[str] | None = option(
+        "A parameter, such as mean_on=10s. Repeatable.", TRACE, names=("--set",), metavar="NAME=VALUE"
+    )
+    recording: Path | None = option(
+        "Estimate the parameters from a recording.", TRACE, names=("--fit",), metavar="TRACE.csv", **INPUT
+    )
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """A stream of jobs of the model by Lublin and Feitelson."""
+
+    jobs_kind: Literal["batch", "interactive", "both", "combined"] = option(
+        "One kind of jobs, both merged, or combined, which does not tell them apart.",
+        STREAM,
+        default="batch",
+        names=("--class",),
+    )
+    count: int = option("How many.", STREAM, default=50_000, names=("--jobs",), min=1, metavar="N")
+    processors: int = option("Of the machine.", STREAM, default=128, min=1, metavar="N")
+    load: float | None = option("Offered load, by stretching gaps between arrivals; as drawn by default.", STREAM)
+    start_hour: float = option("Hour of the day at second 0.", STREAM, default=0.0, metavar="H")
+    users: int | None = option("How many; sqrt(jobs) by default.", STREAM, min=1, metavar="N")
+    estimates: Literal["none", "exact", "tsafrir"] = option(
+        "Limits: none, the run times, or as users state them (Tsafrir, Etsion and Feitelson).", STREAM, default="none"
+    )
+    most: str | None = option(
+        "Greatest estimate, such as 60h; 100min or more.", only_with("estimates", "tsafrir"), metavar="DURATION"
+    )
+
+
+def generate(
     kind: Kind,
-    output: Annotated[Path, file("TRACE.csv|STREAM.swf[.gz]", "the trace, or the log")],
-    duration: Annotated[str, typer.Option(help="Length of the trace, such as 1h."), TRACE] = "1h",
-    interval: Interval = "1s",
-    settings: Settings = None,
-    recording: Recording = None,
-    jobs_kind: JobsKind = "batch",
-    count: Annotated[int, typer.Option("--jobs", min=1, metavar="N", help="How many."), STREAM] = 50_000,
-    processors: Annotated[int, typer.Option(min=1, metavar="N", help="Of the machine."), STREAM] = 128,
-    load: Load = None,
-    start_hour: Annotated[float, typer.Option(metavar="H", help="Hour of the day at second 0."), STREAM] = 0.0,
-    users: Users = None,
-    estimates: Estimates = "none",
-    most: Most = None,
+    output: Path = file("TRACE.csv|STREAM.swf[.gz]", "the trace, or the log", default=REQUIRED),
+    *,
+    trace: Trace,
+    jobs: Jobs,
     seed: Annotated[Seed, _of("on-off", "ar1", "diurnal", "bootstrap", STREAMS, why="where nothing is drawn")] = 0,
-    as_json: Json = False,
 ) -> None:
     """Draw a load trace or a stream of jobs; the same options and seed give the same file, byte for byte.
 
@@ -109,49 +104,41 @@ def generate(  # noqa: PLR0913, PLR0917 - one per option
     apportion lab generate lublin --jobs 5000 --load 0.8 --estimates tsafrir -o stream.swf.gz
     """
     if kind != STREAMS:
-        lengths = units.parse_duration(duration, field="--duration"), units.parse_duration(interval, field="--interval")
-        _trace(kind, output, lengths, settings or [], recording, seed, as_json=as_json)
+        _trace(kind, output, trace, seed)
         return
     if not output.name.endswith(ENDINGS):
         raise ScenarioError(f"--output: {output} is no name of a log; let it end in {' or '.join(ENDINGS)}")
-    check_room(output, folder=False, needed_bytes=count * LINE_BYTES)
-    shape: Any = {"kind": jobs_kind, "load": load, "start_hour": start_hour, "users": users}
+    check_room(output, folder=False, needed_bytes=jobs.count * LINE_BYTES)
+    shape: Any = {"kind": jobs.jobs_kind, "load": jobs.load, "start_hour": jobs.start_hour, "users": jobs.users}
     try:
-        stream = simulator.lublin(count, processors=processors, seed=seed, **shape)
-        stream = _with_limits(stream, estimates, most, seed)
+        stream = simulator.lublin(jobs.count, processors=jobs.processors, seed=seed, **shape)
+        stream = _with_limits(stream, jobs.estimates, jobs.most, seed)
     except ScenarioError as error:
         raise ScenarioError([_as_given(line) for line in error.lines]) from error
-    document = {"command": "lab generate", "model": STREAMS, "kind": jobs_kind, "load_asked": load, "log": str(output)}
+    document: dict[str, Any] = {"command": "lab generate", "model": STREAMS, "kind": jobs.jobs_kind}
+    document |= {"load_asked": jobs.load, "log": str(output)}
     document |= stream_document(stream) | {"seed": seed, "provenance": provenance.provenance(seed=seed)}
     write = partial(write_log, stream, output)
-    finish(document, partial(tell_stream, document), as_json=as_json, write=write, said=f"written to {output}")
+    finish(document, partial(tell_stream, document), write=write, said=f"written to {output}")
 
 
-def _trace(
-    kind: str,
-    output: Path,
-    lengths: tuple[float, float],
-    settings: list[str],
-    recording: Path | None,
-    seed: int,
-    *,
-    as_json: bool,
-) -> None:
+def _trace(kind: str, output: Path, asked: Trace, seed: int) -> None:
     from simulator.load_traces import chosen_generator, fit_document, trace_text
 
     found: dict[str, str] = {}
-    for name, _, value in (text.partition("=") for text in settings):
+    for name, _, value in (text.partition("=") for text in asked.settings or ()):
         simulator.given.check_once(name, found, where="--set")
         found[name] = value
-    model, report = chosen_generator(kind, found, recording, seed)
-    drawn = model.draw(*lengths, simulator.randomness.stream(seed, "generate", kind))
+    duration_s = units.parse_duration(asked.duration, field="--duration")
+    interval_s = units.parse_duration(asked.interval, field="--interval")
+    model, report = chosen_generator(kind, found, asked.recording, seed)
+    drawn = model.draw(duration_s, interval_s, simulator.randomness.stream(seed, "generate", kind))
     described = _parameters(model)
     comment = f"generated: {kind}, seed {seed}, " + ", ".join(f"{name} {value}" for name, value in described.items())
     files.write_text(output, trace_text(drawn, comment=comment))
-    if as_json:
-        fitted = None if report is None else fit_document(report)
-        about = {"format": 1, "command": "lab generate", "seed": seed, "parameters": described, "fit": fitted}
-        print_json(about | trace_summary(output, drawn, "load"))
+    fitted = None if report is None else fit_document(report)
+    about = {"format": 1, "command": "lab generate", "seed": seed, "parameters": described, "fit": fitted}
+    if gave_json(about | trace_summary(output, drawn, "load")):
         return
     print(f"{output}: {drawn.values.size} rows, {drawn.end_s:g} s, mean {drawn.mean():.3f}")
     print("  " + ", ".join(f"{name} {value}" for name, value in described.items()))

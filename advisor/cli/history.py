@@ -1,13 +1,12 @@
 """`apportion lab history`: how well predictions held on this machine, and runs over a grid that are kept."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from advisor.cli.declared import only_with, only_without
-from advisor.cli.options import LEVEL, VERSION, Json, Level, print_json
+from advisor.cli.declared import only_with, only_without, option
+from advisor.cli.options import LEVEL, VERSION, Level, gave_json
 from simulator import ScenarioError, calibration, documents
 
 if TYPE_CHECKING:
@@ -17,34 +16,22 @@ HISTORY = Path("apportion-history.sqlite")
 RECORDED = only_with("grid")
 
 
-Grid = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=V:V,...", help="Run every combination here, and keep the times. Repeatable."),
-]
-Command = Annotated[
-    str | None,
-    typer.Option(help="A command line with {NAME} where a parameter goes; run without a shell."),
-    RECORDED,
-]
-Name = Annotated[
-    str | None,
-    typer.Option(help="Application that the runs are kept as; the program's name by default."),
-    RECORDED,
-]
-Budget = Annotated[str, typer.Option(help="Time after which no run goes on, for example 60s or 5min."), RECORDED]
+@dataclass(frozen=True)
+class Recorded:
+    """What is run here over a grid, and kept."""
+
+    grid: list[str] | None = option(
+        "Run every combination here, and keep the times. Repeatable.", metavar="NAME=V:V,..."
+    )
+    command: str | None = option("A command line with {NAME} where a parameter goes; run without a shell.", RECORDED)
+    name: str | None = option("Application that the runs are kept as; the program's name by default.", RECORDED)
+    budget: str = option("Time after which no run goes on, for example 60s or 5min.", RECORDED, default="60s")
+    repetitions: int = option("Runs of each combination.", RECORDED, default=3)
+    version: Annotated[str, VERSION, RECORDED] = ""
+    kept: Path = option("The run history (SQLite).", RECORDED, default=HISTORY, names=("--history",))
 
 
-def history(  # noqa: PLR0913, PLR0917 - one per option
-    grid: Grid = None,
-    command: Command = None,
-    name: Name = None,
-    budget: Budget = "60s",
-    repetitions: Annotated[int, typer.Option(help="Runs of each combination."), RECORDED] = 3,
-    version: Annotated[str, VERSION, RECORDED] = "",
-    kept: Annotated[Path, typer.Option("--history", help="The run history (SQLite)."), RECORDED] = HISTORY,
-    level: Annotated[Level, only_without("grid")] = LEVEL,
-    as_json: Json = False,
-) -> None:
+def history(recorded: Recorded, level: Annotated[Level, only_without("grid")] = LEVEL) -> None:
     """How often stated intervals held on this machine, by kind of prediction and model, and what is learnt of it.
 
     Each `verify` is kept, and each `fit --run` with a model. Where intervals held too seldom, a factor widens those
@@ -57,13 +44,14 @@ def history(  # noqa: PLR0913, PLR0917 - one per option
 
     apportion lab history --command './stencil {N} {P}' --grid N=1000:2000,P=1:2 --budget 2min
     """
-    if grid is None:
-        _coverage(level, as_json=as_json)
+    if recorded.grid is None:
+        _coverage(level)
         return
-    if command is None:
+    if recorded.command is None:
         raise ScenarioError("--grid needs --command: give the command line to run")
-    points = calibration.parse_grid(",".join(grid))
-    plan = calibration.make_plan(command, points, budget=budget, name=name, repetitions=repetitions)
+    points, kept = calibration.parse_grid(",".join(recorded.grid)), recorded.kept
+    about: Any = {name: getattr(recorded, name) for name in ("budget", "name", "repetitions")}
+    plan = calibration.make_plan(recorded.command, points, **about)
     done = []
 
     def keep(run: "RunRecord") -> None:
@@ -72,18 +60,15 @@ def history(  # noqa: PLR0913, PLR0917 - one per option
         print(f"{plan.application} {where}: {run.times_s['total']:.4g} s", file=sys.stderr)
         calibration.add_runs(kept, [run])
 
-    left_out = calibration.record_runs(plan, keep, version=version)
-    if as_json:
-        print_json({"command": "lab history", "history": str(kept), "added": len(done), "left_out": left_out})
-        return
-    print("\n".join([*left_out, f"{len(done)} runs added to {kept}"]))
+    left_out = calibration.record_runs(plan, keep, version=recorded.version)
+    if not gave_json({"command": "lab history", "history": str(kept), "added": len(done), "left_out": left_out}):
+        print("\n".join([*left_out, f"{len(done)} runs added to {kept}"]))
 
 
-def _coverage(level: float, *, as_json: bool) -> None:
+def _coverage(level: float) -> None:
     found, place = calibration.coverage(calibration.kept_comparisons(), level=level), calibration.state_file()
-    if as_json:
-        document = {"format": 1, "command": "lab history", **documents.to_dict(found)}
-        print_json(document | {"kept_in": None if place is None else str(place)})
+    document = {"format": 1, "command": "lab history", **documents.to_dict(found)}
+    if gave_json(document | {"kept_in": None if place is None else str(place)}):
         return
     if not found.comparisons:
         print("no prediction was compared with real runs on this machine yet; `apportion verify SCENARIO` does it")

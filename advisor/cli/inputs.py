@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,14 +35,27 @@ def located(path: Path) -> Path:
 
 def _scenario_names(incomplete: str) -> list[str]:
     """What a scenario argument may go on as: files and folders here, shipped scenarios by name."""
-    known = [scenario.file if "/" in incomplete else scenario.name for scenario in shipped.scenarios()]
-    return _offered(incomplete, known, _SCENARIO_SUFFIXES)
+    return _offered(incomplete, _shipped_scenarios(incomplete), _SCENARIO_SUFFIXES)
 
 
 def _file_names(incomplete: str) -> list[str]:
     """The same for any input file; shipped ones once there is a letter to go by."""
-    known = [name if "/" in incomplete else name.rpartition("/")[2] for name in shipped.names()]
-    return _offered(incomplete, known if incomplete else [], ())
+    return _offered(incomplete, _shipped_files(incomplete, shipped.names()), ())
+
+
+def _subject_names(incomplete: str) -> list[str]:
+    """The same for a scenario or any other file."""
+    scenarios = {scenario.file for scenario in shipped.scenarios()}
+    others = _shipped_files(incomplete, [name for name in shipped.names() if name not in scenarios])
+    return _offered(incomplete, [*_shipped_scenarios(incomplete), *others], ())
+
+
+def _shipped_scenarios(incomplete: str) -> list[str]:
+    return [scenario.file if "/" in incomplete else scenario.name for scenario in shipped.scenarios()]
+
+
+def _shipped_files(incomplete: str, names: Iterable[str]) -> list[str]:
+    return [name if "/" in incomplete else name.rpartition("/")[2] for name in names] if incomplete else []
 
 
 def _offered(incomplete: str, names: list[str], suffixes: tuple[str, ...]) -> list[str]:
@@ -78,3 +92,5 @@ SCENARIO: dict[str, Any] = {"callback": _found, "autocompletion": _scenario_name
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)]
 INPUT: dict[str, Any] = {"callback": _found, "autocompletion": _file_names}
 """Of one that is another input file."""
+SUBJECT: dict[str, Any] = {"callback": _found, "autocompletion": _subject_names}
+"""Of one that is a scenario or another input file."""

@@ -1,6 +1,6 @@
 """`apportion jobs run | generate`: a stream of jobs under one policy on one cluster, and streams drawn from a model."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -9,9 +9,9 @@ import typer
 
 import simulator
 from advisor.cli.asked import next_line
-from advisor.cli.declared import only_with, only_without
+from advisor.cli.declared import only_with, only_without, option
 from advisor.cli.inputs import INPUT, SCENARIO
-from advisor.cli.options import Engine, Json, PrintedForm, Seed, folder
+from advisor.cli.options import Engine, PrintedForm, Seed, folder
 from advisor.cli.outputs import check_room, finish, report_in
 from advisor.cli.progress import counting
 from advisor.cli.simulate import check_endings
@@ -25,48 +25,6 @@ Log = Annotated[
     Path,
     typer.Argument(metavar="LOG", help="A stream: .swf(.gz), what sacct -P printed, or Batsim's .json.", **INPUT),
 ]
-Order = Annotated[
-    Literal["fcfs", "sjf", "ljf", "wfp3", "unicep", "f1"],
-    typer.Option(help="Of the queue; ties as submitted."),
-    only_without("policy"),
-]
-Backfill = Annotated[
-    Literal["none", "easy", "conservative"], typer.Option(help="Who may pass whom."), only_without("policy")
-]
-Candidates = Annotated[
-    Literal["order", "shortest"],
-    typer.Option(help="How easy tries those that may pass: as queued, or shortest first."),
-    only_without("policy"),
-    only_with("backfill", "easy"),
-]
-Processors = Annotated[
-    Literal["counted", "named"], typer.Option(help="Whether PEs are only counted, or each job gets some by number.")
-]
-Placement = Annotated[
-    Literal["lowest", "fastest", "earliest-finish", "min-min", "memory"],
-    typer.Option(help="Which of the free PEs."),
-    only_without("policy"),
-    only_with("processors", "named"),
-]
-Source = Annotated[
-    Literal["limit", "exact", "last-two", "fit", "predicted"],
-    typer.Option(
-        help="What is planned with: the user's limit, the run time, the mean of the user's last two, a regression "
-        "(--model), or the times that are predicted for applications."
-    ),
-]
-Quantile = Annotated[
-    float,
-    typer.Option(min=0.01, max=0.99, metavar="SHARE", help="Of run times that a plan with an interval holds for."),
-    only_with("estimates", "fit", "predicted"),
-]
-Model = Annotated[
-    Path | None,
-    typer.Option(
-        help="Regression of run times that apportion fit wrote: of processors, limit_s or parameters.", **INPUT
-    ),
-    only_with("estimates", "fit"),
-]
 Platform = Annotated[
     Path | None,
     typer.Option(metavar="SCENARIO", help="Whose PEs, loads and network the jobs run on.", **SCENARIO),
@@ -75,25 +33,6 @@ Times = Annotated[
     Literal["predicted", "simulated"],
     typer.Option(help="Whether applications take the times predicted for each alone, or are simulated together."),
     SIMULATED,
-]
-Sizes = Annotated[
-    Literal["fixed", "fit", "advised"],
-    typer.Option(help="Processes of moldable jobs: as asked, as end first at the start, or fixed before by advice."),
-    SIMULATED,
-]
-Own = Annotated[
-    str | None,
-    typer.Option("--policy", metavar="FILE.py[:NAME]", help="A policy of your own: a function of what waits and runs."),
-]
-Draw = Annotated[
-    int,
-    typer.Option(min=0, metavar="N", help="Which draw of the platform's loads."),
-    SIMULATED,
-]
-Correction = Annotated[
-    Literal["steps", "limit", "quantile"],
-    typer.Option(help="What holds once an estimate is outlived."),
-    only_with("estimates", "last-two"),
 ]
 Clean = Annotated[
     Literal["strong", "pyss", "none"],
@@ -104,52 +43,104 @@ Procs = Annotated[int | None, typer.Option(min=1, metavar="N", help="PEs of the 
 WarmUp = Annotated[
     float, typer.Option(metavar="SHARE", help="Of the jobs: those that end first and averages leave out; 0 for none.")
 ]
-SameSecond = Annotated[
-    Literal["instant", "event"],
-    typer.Option(help="One pass after all that happens at an instant, or after each event."),
-]
-Output = Annotated[Path | None, folder("jobs.csv, report.html and manifest.json")]
-Jobs = Annotated[Path | None, typer.Option(help="The schedule as a log: .swf, or .csv as Batsim writes it.")]
-Timeline = Annotated[Path | None, typer.Option(help="For Perfetto: .json or .json.gz.")]
-Fairness = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Which of N drawn jobs later ones delay: a run for each.")
-]
-ENDINGS = (".swf", ".swf.gz")
-LINE_BYTES = 80
-"""About what a job takes in the log, at most."""
-SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Of the jobs, for the quantiles that are printed."""
+TWO_WEEKS_S = 14 * 86_400.0
+"""A stream that lasts less has no weeks to draw."""
 
 
-def run(  # noqa: PLR0913, PLR0917 - one per option
+@dataclass(frozen=True)
+class Rules:
+    """The policy: the order of the queue, who may pass whom, and which PEs a job gets."""
+
+    order: Literal["fcfs", "sjf", "ljf", "wfp3", "unicep", "f1"] = option(
+        "Of the queue; ties as submitted.", only_without("policy"), default="fcfs"
+    )
+    backfill: Literal["none", "easy", "conservative"] = option(
+        "Who may pass whom.", only_without("policy"), default="easy"
+    )
+    candidates: Literal["order", "shortest"] = option(
+        "How easy tries those that may pass: as queued, or shortest first.",
+        only_without("policy"),
+        only_with("backfill", "easy"),
+        default="order",
+    )
+    processors: Literal["counted", "named"] = option(
+        "Whether PEs are only counted, or each job gets some by number.", default="counted"
+    )
+    placement: Literal["lowest", "fastest", "earliest-finish", "min-min", "memory"] = option(
+        "Which of the free PEs.", only_without("policy"), only_with("processors", "named"), default="lowest"
+    )
+    sizes: Literal["fixed", "fit", "advised"] = option(
+        "Processes of moldable jobs: as asked, as end first at the start, or fixed before by advice.",
+        SIMULATED,
+        default="fixed",
+    )
+    same_second: Literal["instant", "event"] = option(
+        "One pass after all that happens at an instant, or after each event.", default="instant"
+    )
+    own: str | None = option(
+        "A policy of your own: a function of what waits and runs.", names=("--policy",), metavar="FILE.py[:NAME]"
+    )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the policy takes run times for."""
+
+    estimates: Literal["limit", "exact", "last-two", "fit", "predicted"] = option(
+        "What is planned with: the user's limit, the run time, the mean of the user's last two, a regression "
+        "(--model), or the times that are predicted for applications.",
+        default="limit",
+    )
+    correction: Literal["steps", "limit", "quantile"] = option(
+        "What holds once an estimate is outlived.", only_with("estimates", "last-two"), default="steps"
+    )
+    quantile: float = option(
+        "Of run times that a plan with an interval holds for.",
+        only_with("estimates", "fit", "predicted"),
+        default=0.75,
+        min=0.01,
+        max=0.99,
+        metavar="SHARE",
+    )
+    model: Path | None = option(
+        "Regression of run times that apportion fit wrote: of processors, limit_s or parameters.",
+        only_with("estimates", "fit"),
+        **INPUT,
+    )
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """Which jobs are run, on what."""
+
+    clean: Clean = "strong"
+    first: First = None
+    procs: Procs = None
+    platform: Platform = None
+    times: Times = "predicted"
+    draw: int = option("Which draw of the platform's loads.", SIMULATED, default=0, min=0, metavar="N")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is told of the run, and written beside its folder."""
+
+    warm_up: WarmUp = 0.01
+    jobs: Path | None = option("The schedule as a log: .swf, or .csv as Batsim writes it.")
+    timeline: Path | None = option("For Perfetto: .json or .json.gz.")
+    fairness: int | None = option("Which of N drawn jobs later ones delay: a run for each.", min=1, metavar="N")
+    seed: Annotated[Seed, only_with("fairness", why="where nothing is drawn")] = 0
+    table_form: PrintedForm = "text"
+
+
+def run(
     log: Log,
-    order: Order = "fcfs",
-    backfill: Backfill = "easy",
-    candidates: Candidates = "order",
-    processors: Processors = "counted",
-    placement: Placement = "lowest",
-    estimates: Source = "limit",
-    correction: Correction = "steps",
-    quantile: Quantile = 0.75,
-    model: Model = None,
-    platform: Platform = None,
-    times: Times = "predicted",
-    draw: Draw = 0,
-    sizes: Sizes = "fixed",
-    own: Own = None,
-    clean: Clean = "strong",
-    first: First = None,
-    procs: Procs = None,
-    warm_up: WarmUp = 0.01,
-    same_second: SameSecond = "instant",
+    rules: Rules,
+    plan: Plan,
+    asked: Jobs,
+    told: Told,
     engine: Engine = "auto",
-    output: Output = None,
-    jobs: Jobs = None,
-    timeline: Timeline = None,
-    fairness: Fairness = None,
-    seed: Annotated[Seed, only_with("fairness", why="where nothing is drawn")] = 0,
-    table_form: PrintedForm = "text",
-    as_json: Json = False,
+    output: Path | None = folder("jobs.csv, report.html and manifest.json"),
 ) -> None:
     """Run a stream of jobs under one policy and print what its jobs met.
 
@@ -157,27 +148,24 @@ def run(  # noqa: PLR0913, PLR0917 - one per option
     """
     from advisor.report.jobs import SettingFacts, jobs_page, needed_bytes, ran_jobs, save_jobs
 
-    check_endings({"timeline": (timeline, simulator.JOB_TIMELINES), "jobs": (jobs, simulator.JOB_FILES)})
-    simulator.job_metrics.check_warm_up(warm_up)
-    words: dict[str, Any] = {"order": order, "backfill": backfill, "candidates": candidates, "processors": processors}
-    words |= {"placement": placement, "same_second": same_second, "sizes": sizes}
-    policy = read_policy_options(own, words)
-    stream, setting = read_stream_options(log, clean, first, procs, platform, times)
-    check_room(output, folder=True, needed_bytes=needed_bytes(len(stream), setting.pes, named=processors == "named"))
-    plan = {"source": estimates, "correction": correction, "quantile": quantile, "model": model}
-    runs = _runs(stream, setting, policy, plan, sizes=sizes, draw=draw, engine=engine)
-    late = None if fairness is None else setting.delayed(runs, count=fairness, seed=seed, draw=draw, engine=engine)
-    platform_text, model_text = (None if path is None else str(path) for path in (platform, model))
-    where = SettingFacts(platform_text, times, draw, sizes, model_text, own)
-    ran = ran_jobs(runs, log=log, warm_up=warm_up, setting=where, delayed=late, seed=None if late is None else seed)
-    line = (_next_line(runs, estimates),)
-    write = partial(save_jobs, runs, ran, folder=output, jobs=jobs, timeline=timeline, run=line)
+    check_endings({"timeline": (told.timeline, simulator.JOB_TIMELINES), "jobs": (told.jobs, simulator.JOB_FILES)})
+    simulator.job_metrics.check_warm_up(told.warm_up)
+    policy = _policy(rules)
+    stream = read_jobs(log, asked.clean, asked.first, asked.procs)
+    setting = read_setting(stream, asked.platform, asked.procs, asked.times)
+    named = rules.processors == "named"
+    check_room(output, folder=True, needed_bytes=needed_bytes(len(stream), setting.pes, named=named))
+    on: Any = {"draw": asked.draw, "engine": engine}
+    runs = _runs(stream, setting, policy, plan, sizes=rules.sizes, **on)
+    late = None if told.fairness is None else setting.delayed(runs, count=told.fairness, seed=told.seed, **on)
+    platform_text, model_text = (None if path is None else str(path) for path in (asked.platform, plan.model))
+    where = SettingFacts(platform_text, asked.times, asked.draw, rules.sizes, model_text, rules.own)
+    seed = None if late is None else told.seed
+    ran = ran_jobs(runs, log=log, warm_up=told.warm_up, setting=where, delayed=late, seed=seed)
+    line = (_next_line(runs, plan.estimates),)
+    write = partial(save_jobs, runs, ran, folder=output, jobs=told.jobs, timeline=told.timeline, run=line)
     page = jobs_page(ran, line)
-    finish(documents.to_dict(ran), page, as_json=as_json, write=write, said=report_in(output), form=table_form)
-
-
-TWO_WEEKS_S = 14 * 86_400.0
-"""A stream that lasts less has no weeks to draw."""
+    finish(documents.to_dict(ran), page, write=write, said=report_in(output), form=told.table_form)
 
 
 def _next_line(runs: "simulator.JobRuns", estimates: str) -> "blocks.Command":
@@ -197,7 +185,7 @@ def _runs(
     stream: "simulator.Stream",
     setting: "Setting",
     policy: "simulator.Policy",
-    plan: dict[str, Any],
+    plan: Plan,
     *,
     sizes: str,
     draw: int,
@@ -211,17 +199,9 @@ def _runs(
         known = "no loads that are drawn" if setting.draws == 1 else f"draws 0 to {setting.draws - 1}"
         raise ScenarioError(f"--draw {draw}: the platform has {known}; take a lower one, or set its replications")
     if sizes == "advised":
-        stream = advised(stream, setting, policy, plan["source"], plan["quantile"])
-    planned = read_estimates(stream, setting, policy, **plan)
+        stream = _advised(stream, setting, policy, plan)
+    planned = _estimates(stream, setting, policy, plan)
     return setting.run(stream, policy, planned, draw=draw, engine=engine)
-
-
-def read_stream_options(
-    log: Path, clean: str, first: int | None, procs: int | None, platform: Path | None, times: Any
-) -> "tuple[simulator.Stream, Setting]":
-    """The stream, and what it runs on."""
-    stream = read_jobs(log, clean, first, procs)
-    return stream, read_setting(stream, platform, procs, times)
 
 
 def read_jobs(log: Path, cleaning: str, first: int | None, procs: int | None) -> "simulator.Stream":
@@ -233,15 +213,17 @@ def read_jobs(log: Path, cleaning: str, first: int | None, procs: int | None) ->
     return stream
 
 
-def read_policy_options(own: str | None, words: dict[str, Any]) -> "simulator.Policy":
+def _policy(rules: Rules) -> "simulator.Policy":
     """The policy of the options, or one of the user's own."""
     from advisor.jobs.own_policy import own_policy
 
-    if own is not None and words["sizes"] == "fit":
+    if rules.own is None:
+        names = ("order", "backfill", "candidates", "processors", "placement", "same_second")
+        words: Any = {name: getattr(rules, name) for name in names}
+        return simulator.Policy(**words, sizes="fit" if rules.sizes == "fit" else "fixed")
+    if rules.sizes == "fit":
         raise ScenarioError("--sizes has no effect with --policy: leave it out, or have the policy see fixed sizes")
-    if own is not None:
-        return own_policy(own, processors=words["processors"], same_second=words["same_second"])
-    return simulator.Policy(**words | {"sizes": "fit" if words["sizes"] == "fit" else "fixed"})
+    return own_policy(rules.own, processors=rules.processors, same_second=rules.same_second)
 
 
 def read_setting(
@@ -265,15 +247,8 @@ def read_setting(
         return setting_of(stream, platform=scenario, pes=procs, progress=said, **asked)
 
 
-def read_estimates(
-    stream: "simulator.Stream",
-    setting: "Setting",
-    policy: "simulator.Policy",
-    *,
-    source: Any,
-    correction: Any,
-    quantile: float,
-    model: Path | None,
+def _estimates(
+    stream: "simulator.Stream", setting: "Setting", policy: "simulator.Policy", plan: Plan
 ) -> "simulator.Estimates":
     """What is planned with.
 
@@ -281,23 +256,24 @@ def read_estimates(
     """
     from advisor.jobs.setting import fitted_estimates
 
-    if source == "predicted":
-        return setting.planned(stream, quantile, policy)
-    if source != "fit":
-        return simulator.Estimates(source, correction)
-    if model is None:
+    if plan.estimates == "predicted":
+        return setting.planned(stream, plan.quantile, policy)
+    if plan.estimates != "fit":
+        return simulator.Estimates(plan.estimates, plan.correction)
+    if plan.model is None:
         raise ScenarioError(
             "--estimates fit: no regression is named; add --model MODEL.json, which apportion fit writes"
         )
-    return fitted_estimates(stream, calibration.load_runtime_model(model), quantile)
+    return fitted_estimates(stream, calibration.load_runtime_model(plan.model), plan.quantile)
 
 
-def advised(
-    stream: "simulator.Stream", setting: "Setting", policy: "simulator.Policy", estimates: str, quantile: float
+def _advised(
+    stream: "simulator.Stream", setting: "Setting", policy: "simulator.Policy", plan: Plan
 ) -> "simulator.Stream":
     """The stream with sizes that were tried out for its moldable jobs, which its notes say."""
     from advisor.jobs.setting import advised_sizes
 
-    sized, found = advised_sizes(stream, setting, policy, quantile=quantile if estimates == "predicted" else None)
+    quantile = plan.quantile if plan.estimates == "predicted" else None
+    sized, found = advised_sizes(stream, setting, policy, quantile=quantile)
     best = min(found, key=lambda name: found[name])
     return replace(sized, notes=(*sized.notes, f"sizes of moldable jobs by the best of {len(found)} rules: {best}"))

@@ -1,6 +1,7 @@
 """`apportion jobs compare | advise | forecast`: policies on the same draws, what pays most, and when a job starts."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -8,10 +9,10 @@ import typer
 
 import simulator
 from advisor.cli.asked import next_line
-from advisor.cli.declared import only_with, only_without
+from advisor.cli.declared import only_with, only_without, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.jobs import SIMULATED, Clean, First, Log, Platform, Procs, Times, WarmUp, read_jobs, read_setting
-from advisor.cli.options import LEVEL, REPLICATIONS, Json, Level, PrintedForm, Seed, folder
+from advisor.cli.options import LEVEL, REPLICATIONS, Level, PrintedForm, Seed, folder
 from advisor.cli.outputs import check_room, finish, report_in
 from advisor.cli.progress import counting
 from simulator import ScenarioError, blocks, documents, files, units
@@ -25,94 +26,75 @@ MaybeLog = Annotated[
     Path | None,
     typer.Argument(metavar="LOG", help="A stream, as for jobs run; or none with --model.", **INPUT),
 ]
-Model = Annotated[
-    Literal["lublin"] | None, typer.Option(help="Streams of a generator in place of a log; limits as users state them.")
-]
-Jobs = Annotated[
-    int, typer.Option("--jobs", min=1, metavar="N", help="Of each stream of the generator."), only_with("model")
-]
-Load = Annotated[float, typer.Option(help="Offered load of the generator's streams."), only_with("model")]
-Draws = Annotated[
-    Literal["weeks", "users", "shaken", "loads", "none"],
-    typer.Option(
-        help="What is resampled: whole weeks, users, submissions within a minute, or loads alone (--platform)."
-    ),
-    only_without("model"),
-]
 Replications = Annotated[int, REPLICATIONS]
 PolicyWords = Annotated[str, typer.Option("--policy", help="In words: easy, sjf easy, conservative named.")]
-EstimateWords = Annotated[
-    str, typer.Option("--estimates", help="limit, exact, last-two, last-two to-limit, or predicted p75.")
-]
-Objective = Annotated[
-    Literal["wait", "slowdown", "p95-wait", "p95-slowdown", "turnaround", "makespan"],
-    typer.Option(help="What is to be least; slowdown is bounded (10 s)."),
-]
-Change = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--change",
-        metavar="PATH=VALUE",
-        help="Another platform: platform.network.link.bandwidth=x2, or a scenario file. Repeatable.",
-    ),
-    SIMULATED,
-]
-SizeWords = Annotated[
-    str,
-    typer.Option(metavar="S1,S2,...", help="What moldable jobs get: fixed (as they ask), fit, advised."),
-    only_without("model"),
-]
-Policies = Annotated[str, typer.Option(metavar="P1,P2,...", help="In words; the first is the base.")]
-EstimateLists = Annotated[
-    str, typer.Option(metavar="E1,E2,...", help="limit, exact, last-two, last-two to-limit, or predicted p75.")
-]
-ProcsLists = Annotated[str | None, typer.Option(metavar="N1,N2,...", help="PEs of the machine, in place of the log's.")]
-Metrics = Annotated[
-    str, typer.Option(metavar="M1,M2,...", help="wait, slowdown, p95-wait, p95-slowdown, turnaround, makespan ...")
-]
-AllPairs = Annotated[bool, typer.Option("--all-pairs", help="Each with each, in place of each with the base.")]
-Compared = Annotated[
-    Path | None,
-    folder("report.html, draws.csv, comparison.json, manifest.json"),
-]
-Add = Annotated[str | None, typer.Option(metavar="N1,N2,...", help="PEs to add, each tried; one, and 5 %, by default.")]
-Price = Annotated[
-    str | None, typer.Option(metavar="KIND=PRICE,...", help="Of policy, estimates, sizes, change, add (each PE).")
-]
-Advised = Annotated[
-    Path | None,
-    folder("report.html, draws.csv, advice.json, manifest.json"),
-]
 WAITS = ("median_s", "low_s", "high_s")
 STREAMS_APART = 1_000_000
 """Seeds of the streams of a generator: this many for each seed of the command."""
 ROW_BYTES, PAGE_BYTES = 80, 2**20
 
 
-def compare(  # noqa: PLR0913, PLR0917 - one per option
+@dataclass(frozen=True)
+class Streams:
+    """Draws of a stream, from a log or of a generator, and what they run on."""
+
+    platform: Annotated[Platform, only_without("model")] = None
+    times: Times = "predicted"
+    change: list[str] | None = option(
+        "Another platform: platform.network.link.bandwidth=x2, or a scenario file. Repeatable.",
+        SIMULATED,
+        metavar="PATH=VALUE",
+    )
+    model: Literal["lublin"] | None = option("Streams of a generator in place of a log; limits as users state them.")
+    count: int = option(
+        "Of each stream of the generator.", only_with("model"), default=2000, names=("--jobs",), min=1, metavar="N"
+    )
+    load: float = option("Offered load of the generator's streams.", only_with("model"), default=0.7)
+    clean: Annotated[Clean, only_without("model")] = "strong"
+    first: Annotated[First, only_without("model")] = None
+    draws: Literal["weeks", "users", "shaken", "loads", "none"] = option(
+        "What is resampled: whole weeks, users, submissions within a minute, or loads alone (--platform).",
+        only_without("model"),
+        default="weeks",
+    )
+    replications: Replications = 100
+    level: Level = LEVEL
+    seed: Seed = 0
+
+    def drawn(self) -> dict[str, Any]:
+        """How draws are made and intervals stated, by the names that comparisons have for it."""
+        return {name: getattr(self, name) for name in ("draws", "replications", "level", "seed")}
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What is compared."""
+
+    policies: str = option("In words; the first is the base.", default="easy,fcfs", metavar="P1,P2,...")
+    estimates: str = option(
+        "limit, exact, last-two, last-two to-limit, or predicted p75.", default="limit", metavar="E1,E2,..."
+    )
+    procs: str | None = option("PEs of the machine, in place of the log's.", metavar="N1,N2,...")
+    sizes: str = option(
+        "What moldable jobs get: fixed (as they ask), fit, advised.",
+        only_without("model"),
+        default="fixed",
+        metavar="S1,S2,...",
+    )
+    metric: str = option(
+        "wait, slowdown, p95-wait, p95-slowdown, turnaround, makespan ...", default="wait,slowdown", metavar="M1,M2,..."
+    )
+    all_pairs: bool = option("Each with each, in place of each with the base.")
+    warm_up: WarmUp = 0.01
+
+
+def compare(
     log: MaybeLog = None,
-    policies: Policies = "easy,fcfs",
-    estimates: EstimateLists = "limit",
-    procs: ProcsLists = None,
-    platform: Annotated[Platform, only_without("model")] = None,
-    times: Times = "predicted",
-    change: Change = None,
-    sizes: SizeWords = "fixed",
-    model: Model = None,
-    count: Jobs = 2000,
-    load: Load = 0.7,
-    clean: Annotated[Clean, only_without("model")] = "strong",
-    first: Annotated[First, only_without("model")] = None,
-    draws: Draws = "weeks",
-    replications: Replications = 100,
-    metric: Metrics = "wait,slowdown",
-    all_pairs: AllPairs = False,
-    level: Level = LEVEL,
-    warm_up: WarmUp = 0.01,
-    seed: Seed = 0,
-    output: Compared = None,
+    *,
+    choices: Choices,
+    streams: Streams,
+    output: Path | None = folder("report.html, draws.csv, comparison.json, manifest.json"),
     table_form: PrintedForm = "text",
-    as_json: Json = False,
 ) -> None:
     """Compare policies, estimates and numbers of PEs on the same draws of a stream; differences with intervals.
 
@@ -123,57 +105,58 @@ def compare(  # noqa: PLR0913, PLR0917 - one per option
     from advisor.report.job_answers import Comparison, JobsCompared
     from advisor.report.job_choices import comparison_page, save_answer
 
-    cut, on = (clean, first), (platform, times, change, replications)
-    source, settings = _source(log, model, (count, load, seed), cut, _whole(procs, "--procs"), on)
-    stream, size_words = None if callable(source) else source, _sizes(sizes)
-    plans = [_estimates(one) for one in _words(estimates)]
-    choices = alternatives(
-        _policies(policies, named=platform is not None), plans, settings, sizes=size_words, stream=stream
-    )
-    check_room(output, folder=True, needed_bytes=PAGE_BYTES + ROW_BYTES * len(choices) * replications * 8)
+    source, settings = _source(log, streams, _whole(choices.procs, "--procs"))
+    stream, plans = None if callable(source) else source, [_estimates(one) for one in _words(choices.estimates)]
+    policies = _policies(choices.policies, named=streams.platform is not None)
+    compares = alternatives(policies, plans, settings, sizes=_sizes(choices.sizes), stream=stream)
+    check_room(output, folder=True, needed_bytes=PAGE_BYTES + ROW_BYTES * len(compares) * streams.replications * 8)
     with counting("draws") as text:
         found = compared(
             source,
-            choices,
-            draws=draws,
-            replications=replications,
-            metrics=_words(metric),
-            all_pairs=all_pairs,
-            level=level,
-            warm_up=warm_up,
-            seed=seed,
+            compares,
+            metrics=_words(choices.metric),
+            all_pairs=choices.all_pairs,
+            warm_up=choices.warm_up,
+            **streams.drawn(),
             progress=text,
         )
-    answered = JobsCompared(1, "jobs compare", Comparison.of(found), _provenance(log, seed, platform))
-    first_of = {"policy": policies, "estimates": estimates} | ({"procs": procs} if procs else {})
+    answered = JobsCompared(1, "jobs compare", Comparison.of(found), _provenance(log, streams.seed, streams.platform))
+    first_of = {"policy": choices.policies, "estimates": choices.estimates} | (
+        {"procs": choices.procs} if choices.procs else {}
+    )
     page = comparison_page(answered, (_asking(first_of),))
     write = None if output is None else lambda: save_answer(answered, found, page, output)
-    finish(documents.to_dict(answered), page, as_json=as_json, write=write, said=report_in(output), form=table_form)
+    finish(documents.to_dict(answered), page, write=write, said=report_in(output), form=table_form)
 
 
-def advise(  # noqa: PLR0913, PLR0917 - one per option
+@dataclass(frozen=True)
+class Now:
+    """What runs now."""
+
+    policy: PolicyWords = "easy"
+    estimates: str = option("limit, exact, last-two, last-two to-limit, or predicted p75.", default="limit")
+    procs: Procs = None
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Which changes are tried, and by what they are judged."""
+
+    objective: Literal["wait", "slowdown", "p95-wait", "p95-slowdown", "turnaround", "makespan"] = option(
+        "What is to be least; slowdown is bounded (10 s).", default="wait"
+    )
+    add: str | None = option("PEs to add, each tried; one, and 5 %, by default.", metavar="N1,N2,...")
+    price: str | None = option("Of policy, estimates, sizes, change, add (each PE).", metavar="KIND=PRICE,...")
+
+
+def advise(
     log: MaybeLog = None,
-    policy: PolicyWords = "easy",
-    estimates: EstimateWords = "limit",
-    procs: Procs = None,
-    platform: Annotated[Platform, only_without("model")] = None,
-    times: Times = "predicted",
-    change: Change = None,
-    model: Model = None,
-    count: Jobs = 2000,
-    load: Load = 0.7,
-    clean: Annotated[Clean, only_without("model")] = "strong",
-    first: Annotated[First, only_without("model")] = None,
-    objective: Objective = "wait",
-    add: Add = None,
-    price: Price = None,
-    draws: Draws = "weeks",
-    replications: Replications = 100,
-    level: Level = LEVEL,
-    seed: Seed = 0,
-    output: Advised = None,
+    *,
+    now: Now,
+    streams: Streams,
+    tried: Tried,
+    output: Path | None = folder("report.html, draws.csv, advice.json, manifest.json"),
     table_form: PrintedForm = "text",
-    as_json: Json = False,
 ) -> None:
     """Say which one change pays most for a stream of jobs: policy, estimates, or more PEs; per price too.
 
@@ -185,34 +168,23 @@ def advise(  # noqa: PLR0913, PLR0917 - one per option
     from advisor.report.job_answers import JobsAdvised
     from advisor.report.job_choices import changes_page, save_answer
 
-    asked, on = None if procs is None else [procs], (platform, times, change, replications)
-    source, settings = _source(log, model, (count, load, seed), (clean, first), asked, on)
-    words = read_policy(policy, named=platform is not None)
+    source, settings = _source(log, streams, None if now.procs is None else [now.procs])
+    words = read_policy(now.policy, named=streams.platform is not None)
     stream = None if callable(source) else source
-    base = Alternative(f"{words.name}, {estimates}", words, simulator.Estimates(), settings[0])
-    base = with_sizes(base, _estimates(estimates), "fixed", stream)
-    more, prices = _whole(add, "--add"), _prices(price)
+    base = Alternative(f"{words.name}, {now.estimates}", words, simulator.Estimates(), settings[0])
+    base = with_sizes(base, _estimates(now.estimates), "fixed", stream)
+    more, prices = _whole(tried.add, "--add"), _prices(tried.price)
     changes = candidates(base, stream=stream, add=more, changed=settings[1:], prices=prices)
     with counting("draws") as text:
-        found = advised(
-            source,
-            base,
-            changes,
-            objective=objective,
-            draws=draws,
-            replications=replications,
-            level=level,
-            seed=seed,
-            progress=text,
-        )
-    answered = JobsAdvised.of(found, _provenance(log, seed, platform))
+        found = advised(source, base, changes, objective=tried.objective, **streams.drawn(), progress=text)
+    answered = JobsAdvised.of(found, _provenance(log, streams.seed, streams.platform))
     line = next_line("jobs advise", "asked again", output=output or "out/jobs-advice")
     page = changes_page(answered, (line,))
     write = None if output is None else lambda: save_answer(answered, found.compared, page, output)
-    finish(documents.to_dict(answered), page, as_json=as_json, write=write, said=report_in(output), form=table_form)
+    finish(documents.to_dict(answered), page, write=write, said=report_in(output), form=table_form)
 
 
-def forecast(  # noqa: PLR0913, PLR0917 - one per option
+def forecast(
     log: Log,
     job: Annotated[str, typer.Option(metavar="ID", help="As the log numbers or names it.")],
     policy: PolicyWords = "easy",
@@ -221,7 +193,6 @@ def forecast(  # noqa: PLR0913, PLR0917 - one per option
     replications: Replications = 200,
     level: Level = 0.9,
     seed: Seed = 0,
-    as_json: Json = False,
 ) -> None:
     """Say when a job of a stream starts, as it can be known when it is submitted, with an interval.
 
@@ -240,7 +211,7 @@ def forecast(  # noqa: PLR0913, PLR0917 - one per option
     text = found.to_dict() | {"job": job, "row": rows[0]}
     document = {"format": 1, "command": "jobs forecast", "stream": stream.name, "policy": runs.policy.name, **text}
     document["provenance"] = documents.to_dict(_provenance(log, seed))
-    finish(document, _forecast_page(document), as_json=as_json, write=None, said=None)
+    finish(document, _forecast_page(document))
 
 
 # What is asked
@@ -253,31 +224,26 @@ def _asking(lists: dict[str, str]) -> "blocks.Command":
 
 
 def _source(
-    log: Path | None,
-    model: str | None,
-    drawn: tuple[int, float, int],
-    cut: tuple[str, int | None],
-    procs: Sequence[int] | None,
-    on: tuple[Path | None, str, list[str] | None, int],
+    log: Path | None, streams: Streams, procs: Sequence[int] | None
 ) -> "tuple[simulator.Stream | Generator, list[Setting]]":
     """A log or a generator, and what each alternative runs on: a platform, first as it is, then with each change."""
     from advisor.jobs.setting import Setting
 
-    if (log is None) == (model is None):
+    if (log is None) == (streams.model is None):
         raise ScenarioError("jobs: name a log, or a generator by --model lublin; one of the two")
     if log is not None:
-        stream = read_jobs(log, *cut, None if procs is None else min(procs))
-        platform, times, changes, draws = on
-        asked = [(pes, change) for pes in procs or (None,) for change in (None, *(changes or ()))]
-        return stream, [read_setting(stream, platform, pes, times, change=one, draws=draws) for pes, one in asked]
-    jobs, load, seed = drawn
+        stream = read_jobs(log, streams.clean, streams.first, None if procs is None else min(procs))
+        on: Any = {"times": streams.times, "draws": streams.replications}
+        asked = [(pes, change) for pes in procs or (None,) for change in (None, *(streams.change or ()))]
+        return stream, [read_setting(stream, streams.platform, pes, change=one, **on) for pes, one in asked]
     sizes = procs or (128,)
 
-    def streams(number: int) -> "simulator.Stream":
-        own = seed * STREAMS_APART + number
-        return simulator.with_estimates(simulator.lublin(jobs, processors=min(sizes), seed=own, load=load), seed=own)
+    def drawn(number: int) -> "simulator.Stream":
+        own = streams.seed * STREAMS_APART + number
+        found = simulator.lublin(streams.count, processors=min(sizes), seed=own, load=streams.load)
+        return simulator.with_estimates(found, seed=own)
 
-    return streams, [Setting(pes) for pes in sizes]
+    return drawn, [Setting(pes) for pes in sizes]
 
 
 def _provenance(log: Path | None, seed: int, platform: Path | None = None) -> "Provenance":

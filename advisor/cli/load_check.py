@@ -2,42 +2,44 @@
 
 import sys
 import tempfile
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 import simulator
+from advisor.cli.declared import option
 from advisor.cli.options import (
-    Json,
     Seed,
     folder,
-    print_json,
     print_warnings,
     read_share,
 )
-from advisor.cli.outputs import nothing_lost
+from advisor.cli.outputs import finish
 from simulator import files, units
 
 if TYPE_CHECKING:
     from advisor.verification.load_band import LoadBandCheck
 
 
-def load_check(  # noqa: PLR0913, PLR0917 - one per option
-    kernel: Annotated[str, typer.Option(help="A kernel of ours that is really run.")] = "dgemm",
-    load: Annotated[str, typer.Option(help="Share of the time for which a competitor is there.")] = "40%",
-    period: Annotated[str, typer.Option(help="One time on and off of the competitor.")] = "1s",
-    interval: Annotated[str, typer.Option(help="Of the recording of its load.")] = "100ms",
-    history: Annotated[str, typer.Option(help="How long its load is recorded; all of it counts.")] = "60s",
-    durations: Annotated[
-        str, typer.Option(help="Times that runs take on an idle PE; the sizes follow.")
-    ] = "100ms,500ms,2s",
-    runs: Annotated[int, typer.Option(min=1, help="Fresh runs of each size.")] = 30,
-    cpu: Annotated[int | None, typer.Option(min=0, help="Processor to share; by default the last core.")] = None,
-    output: Annotated[Path | None, folder("recording, band and check")] = None,
-    seed: Seed = 0,
-    as_json: Json = False,
-) -> None:
+@dataclass(frozen=True)
+class Against:
+    """The competitor, how its load is recorded, and the runs against it."""
+
+    kernel: str = option("A kernel of ours that is really run.", default="dgemm")
+    load: str = option("Share of the time for which a competitor is there.", default="40%")
+    period: str = option("One time on and off of the competitor.", default="1s")
+    interval: str = option("Of the recording of its load.", default="100ms")
+    history: str = option("How long its load is recorded; all of it counts.", default="60s")
+    durations: str = option("Times that runs take on an idle PE; the sizes follow.", default="100ms,500ms,2s")
+    runs: int = option("Fresh runs of each size.", default=30, min=1)
+    cpu: int | None = option("Processor to share; by default the last core.", min=0)
+    seed: Seed = 0
+
+
+def load_check(against: Against, output: Path | None = folder("recording, band and check")) -> None:
     """Put load bands to the test: a known competitor on one core, its load recorded, and fresh runs against it.
 
     The band must hold 90 % of the wall-clock speeds at every size; if they show otherwise, the exit code is 1.
@@ -47,32 +49,23 @@ def load_check(  # noqa: PLR0913, PLR0917 - one per option
     from advisor.verification.load_band import LoadBandPlan, check_load_band
 
     plan = LoadBandPlan(
-        kernel=kernel,
-        cpu=simulator.this_machine().cores[-1].cpu if cpu is None else cpu,
-        load=read_share(load, "--load"),
-        period_s=units.parse_duration(period, field="--period"),
-        interval_s=units.parse_duration(interval, field="--interval"),
-        history_s=units.parse_duration(history, field="--history"),
-        durations_s=tuple(units.parse_duration(text, field="--durations") for text in durations.split(",")),
-        runs=runs,
-        seed=seed,
+        kernel=against.kernel,
+        cpu=simulator.this_machine().cores[-1].cpu if against.cpu is None else against.cpu,
+        load=read_share(against.load, "--load"),
+        period_s=units.parse_duration(against.period, field="--period"),
+        interval_s=units.parse_duration(against.interval, field="--interval"),
+        history_s=units.parse_duration(against.history, field="--history"),
+        durations_s=tuple(units.parse_duration(text, field="--durations") for text in against.durations.split(",")),
+        runs=against.runs,
+        seed=against.seed,
     )
     if output is not None:
         files.make_folder(output)
     with tempfile.TemporaryDirectory() as scratch, files.alone(output or Path(scratch)):
         done = check_load_band(plan, output or Path(scratch), lambda text: print(text, file=sys.stderr))
     document = done.to_dict() | {"command": "lab load-check"}
-
-    def tell() -> None:
-        if as_json:
-            print_json(document)
-        else:
-            _tell_check(done)
-
-    with nothing_lost(document, tell):
-        if output is not None:
-            files.write_json(output / "check.json", done.to_dict())
-    tell()
+    write = None if output is None else partial(files.write_json, output / "check.json", done.to_dict())
+    finish(document, partial(_tell_check, done), write=write)
     if not done.held:
         raise typer.Exit(1)
 

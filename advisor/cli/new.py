@@ -9,59 +9,37 @@ import typer
 
 import simulator
 from advisor.cli import signs
-from advisor.cli.declared import only_with
-from advisor.cli.options import Json, Overwrite, file, offered
+from advisor.cli.asked import as_json
+from advisor.cli.declared import only_with, option
+from advisor.cli.options import Overwrite, file, offered
 from advisor.cli.outputs import finish
 from simulator import ScenarioError, files
 
-Nodes = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="'NAMES: CORES cores SPEED [MEMORY]'",
-        help="Kinds of nodes, the speed of one core: 'fast[1-2]: 8 cores 3 Gflop/s, slow[1-2]: 8 cores 1.5 Gflop/s'. "
+
+def new(
+    nodes: list[str] | None = option(
+        "Kinds of nodes, the speed of one core: 'fast[1-2]: 8 cores 3 Gflop/s, slow[1-2]: 8 cores 1.5 Gflop/s'. "
         "Repeatable.",
+        metavar="'NAMES: CORES cores SPEED [MEMORY]'",
     ),
-]
-NetworkName = Annotated[
-    str | None,
-    typer.Option(
+    network: str | None = option(
+        "1GbE, 10GbE (by default), 25GbE, 100GbE, EDR, HDR, NDR, or such as 30us,10Gbit/s.",
         metavar="NAME|LATENCY,BANDWIDTH",
-        help="1GbE, 10GbE (by default), 25GbE, 100GbE, EDR, HDR, NDR, or such as 30us,10Gbit/s.",
         autocompletion=offered("1GbE", "10GbE", "25GbE", "100GbE", "EDR", "HDR", "NDR"),
     ),
-]
-ApplicationName = Annotated[
-    str | None,
-    typer.Option(
+    application: str | None = option(
+        "stencil (by default), matmul, cholesky, fft, fft3d, sort, hpl, ep or farm.",
         metavar="NAME",
-        help="stencil (by default), matmul, cholesky, fft, fft3d, sort, hpl, ep or farm.",
         autocompletion=offered("stencil", "matmul", "cholesky", "fft", "fft3d", "sort", "hpl", "ep", "farm"),
     ),
-]
-Parameter = Annotated[
-    list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the application, such as n=8000. Repeatable.")
-]
-Kernel = Annotated[str | None, typer.Option(help="Whose speeds are stated; by default the application's usual one.")]
-Busy = Annotated[
-    list[str] | None,
-    typer.Option(
+    parameter: list[str] | None = option("Of the application, such as n=8000. Repeatable.", metavar="NAME=VALUE"),
+    kernel: str | None = option("Whose speeds are stated; by default the application's usual one."),
+    busy: list[str] | None = option(
+        "When others use a node each day, one competitor for each core or N: 'slow1 13:00-18:00'. Repeatable.",
         metavar="'NODE FROM-TO [N]'",
-        help="When others use a node each day, one competitor for each core or N: 'slow1 13:00-18:00'. Repeatable.",
     ),
-]
-Output = Annotated[Path | None, file("SCENARIO.yaml", "the scenario; on standard output if not given")]
-
-
-def new(  # noqa: PLR0913, PLR0917 - one per option
-    nodes: Nodes = None,
-    network: NetworkName = None,
-    application: ApplicationName = None,
-    parameter: Parameter = None,
-    kernel: Kernel = None,
-    busy: Busy = None,
-    output: Output = None,
+    output: Path | None = file("SCENARIO.yaml", "the scenario; on standard output if not given"),
     overwrite: Annotated[Overwrite, only_with("output", why="where no file is written")] = False,
-    as_json: Json = False,
 ) -> None:
     """Write a commented scenario of your cluster to begin with; without --nodes, a terminal is asked for what is open.
 
@@ -69,7 +47,7 @@ def new(  # noqa: PLR0913, PLR0917 - one per option
     """
     given: dict[str, Any] = {"network": network, "application": application, "kernel": kernel}
     given |= {"nodes": nodes, "busy": busy, "parameters": _parameters(parameter or [])}
-    asked = not nodes and not as_json and sys.stdin.isatty() and sys.stderr.isatty()
+    asked = not nodes and not as_json() and sys.stdin.isatty() and sys.stderr.isatty()
     if asked:
         with signs.silent():
             output = _ask(given, output)
@@ -89,7 +67,7 @@ def new(  # noqa: PLR0913, PLR0917 - one per option
 
     about = f"{begun.application} on {begun.nodes} nodes with {begun.cores} cores"
     said = f"{output}: {about}; next: apportion advise {output}"
-    finish(document, tell, as_json=as_json, write=None if output is None else write, said=said)
+    finish(document, tell, write=None if output is None else write, said=said)
 
 
 def _parameters(texts: list[str]) -> dict[str, str]:

@@ -12,7 +12,8 @@ import typer
 
 import simulator
 from advisor.cli import signs
-from advisor.cli.declared import Given, Only, is_given, only_without
+from advisor.cli.asked import as_json
+from advisor.cli.declared import Given, Only, is_given, only_without, option
 from simulator import ScenarioError, calibration, units
 
 
@@ -115,14 +116,14 @@ PLOT = typer.Option("--plot", metavar="PICTURE", help="Draw the result into this
 Plot = Annotated[Path | None, PLOT]
 
 
-def folder(holds: str) -> Any:
+def folder(holds: str, *only: Only, default: Any = None) -> Any:
     """`-o` of a command that writes a folder."""
-    return typer.Option("--output", "-o", metavar="FOLDER", help=f"Write a folder: {holds}.")
+    return option(f"Write a folder: {holds}.", *only, default=default, names=("--output", "-o"), metavar="FOLDER")
 
 
-def file(metavar: str, holds: str) -> Any:
+def file(metavar: str, holds: str, *only: Only, default: Any = None) -> Any:
     """`-o` of a command that writes a file; the metavar says which kind."""
-    return typer.Option("--output", "-o", metavar=metavar, help=f"Write a file: {holds}.")
+    return option(f"Write a file: {holds}.", *only, default=default, names=("--output", "-o"), metavar=metavar)
 
 
 def load_changed(
@@ -148,10 +149,12 @@ def _as_given(line: str) -> str:
     return f"{field}--resource-model: {rest}"
 
 
-def print_json(document: Any) -> None:
-    """Print one JSON document on standard output."""
-    json.dump(document, sys.stdout, indent=1, allow_nan=False)
-    sys.stdout.write("\n")
+def gave_json(document: Any) -> bool:
+    """Print a document on standard output if JSON is asked for; whether it is."""
+    if as_json():
+        json.dump(document, sys.stdout, indent=1, allow_nan=False)
+        sys.stdout.write("\n")
+    return as_json()
 
 
 def print_warnings(lines: Sequence[str]) -> None:
@@ -177,12 +180,8 @@ def read_budget(text: str, *, least_s: float = 0.0, most_s: float = DAY_S, endin
 
     Raises ScenarioError with what will do, if it is out of these bounds.
 
-    Parameters
-    ----------
-    least_s, most_s
-        What a budget is refused below and above, at once.
-    ending_s
-        What the command takes after its work, such as fits.
+        `least_s, most_s`: what a budget is refused below and above, at once.
+        `ending_s`: what the command takes after its work, such as fits.
     """
     given_s = units.parse_duration(text, field="--budget")
     if not least_s <= given_s <= most_s:

@@ -19,7 +19,7 @@ import typer
 
 import simulator
 from advisor.cli import asked, signs
-from advisor.cli.options import PRINTED, Full, print_json
+from advisor.cli.options import PRINTED, Full, Json, gave_json
 from advisor.cli.progress import say_compiling
 from advisor.cli.renamed import OLD
 from simulator import ApportionError, ScenarioError, WriteError, blocks, documents, files
@@ -76,7 +76,9 @@ def _checked(run: Callable[..., Any], name: str) -> Callable[..., Any]:
     named = [one for one in wanted if one in inspect.signature(run).parameters]
 
     @functools.wraps(run)
-    def checked(*, full: bool = False, **given: Any) -> Any:  # noqa: ARG001 - asked.full reads it
+    def checked(**given: Any) -> Any:
+        for name_of_form in ("full", "as_json"):  # `asked` reads them
+            given.pop(name_of_form, None)
         if signs.text() == signs.STARTING:
             signs.say(name)
         _check_environment()
@@ -96,11 +98,11 @@ def _checked(run: Callable[..., Any], name: str) -> Callable[..., Any]:
             end(partial(_keep, run, name, given))
             return found
 
-    if name in ANSWERS:
-        signature = inspect.signature(run)
-        more = inspect.Parameter("full", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Full)
-        checked.__dict__["__signature__"] = signature.replace(parameters=[*signature.parameters.values(), more])
-        checked.__annotations__ = {**run.__annotations__, "full": Full}
+    more = {"as_json": Json} | ({"full": Full} if name in ANSWERS else {})
+    own = list(inspect.signature(run).parameters.values())
+    own += [inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=more[one]) for one in more]
+    checked.__dict__["__signature__"] = inspect.Signature(own)
+    checked.__annotations__ = {**run.__annotations__, **more}
     return checked
 
 
@@ -305,34 +307,28 @@ def finish(
     result: Any,
     text: "Callable[[], None] | blocks.Page",
     *,
-    as_json: bool,
-    write: Callable[[], object] | None,
-    said: str | Mapping[str, str] | None,
+    write: Callable[[], object] | None = None,
+    said: str | Mapping[str, str] | None = None,
     form: str | None = None,
 ) -> None:
     """Write a result if that is asked for and print it, as text or as JSON; a text ends with where it was written.
 
-    Parameters
-    ----------
-    text
-        What a terminal shows, or what prints it.
-    said
-        The line that says where, if one does; of a page what was written where.
-    form
-        `latex` or `markdown` for tables in that form, and no line that says where.
+    `text`: what a terminal shows, or what prints it.
+    `said`: the line that says where, if one does; of a page what was written where.
+    `form`: `latex` or `markdown` for tables in that form, and no line that says where.
     """
     document = result if isinstance(result, dict) else documents.to_dict(result)  # writing may add to a dictionary
     written = said if isinstance(said, Mapping) else {}
 
     def tell() -> None:
-        show(document, text, written, as_json=as_json, form=form)
+        show(document, text, written, form=form)
 
     with nothing_lost(document, tell):
         if write is not None:
             signs.say("writing results")
             write()
     tell()
-    if write is not None and isinstance(said, str) and not as_json and form not in PRINTED:
+    if write is not None and isinstance(said, str) and not asked.as_json() and form not in PRINTED:
         print(said)
 
 
@@ -346,7 +342,6 @@ def show(
     text: "Callable[[], None] | blocks.Page",
     written: Mapping[str, str],
     *,
-    as_json: bool,
     form: str | None = None,
 ) -> None:
     """Print a result, as JSON, as text, or with tables in a form of `PRINTED`."""
@@ -354,9 +349,9 @@ def show(
     from advisor.report.text import page_blocks, render_blocks, render_first
 
     width = shutil.get_terminal_size((COLUMNS, 24)).columns
-    if as_json:
-        print_json(document)
-    elif callable(text):
+    if gave_json(document):
+        return
+    if callable(text):
         text()
     elif form in PRINTED:
         print(render_printed(page_blocks(text), "latex" if form == "latex" else "markdown"))
@@ -370,12 +365,8 @@ def show(
 def nothing_lost(document: Any, show: Callable[[], None]) -> Iterator[None]:
     """Write results; if that fails, show them all the same, keep the document elsewhere, and say where.
 
-    Parameters
-    ----------
-    document
-        What `--json` prints.
-    show
-        Prints the result as the command does when all went well.
+    `document`: what `--json` prints.
+    `show`: prints the result as the command does when all went well.
     """
     try:
         yield

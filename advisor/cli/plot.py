@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
+from advisor.cli.declared import REQUIRED, option
 from advisor.cli.inputs import INPUT
-from advisor.cli.options import Json, file, print_json
+from advisor.cli.options import file, gave_json
 
 
 def plot(
@@ -18,13 +19,10 @@ def plot(
             **INPUT,
         ),
     ],
-    output: Annotated[Path, file("PICTURE", "the figure as .pdf, .svg or .png")],
-    width: Annotated[str, typer.Option(metavar="LENGTH", help="Such as 3.4in, one column; 7in; 86mm.")] = "3.4in",
-    height: Annotated[str | None, typer.Option(metavar="LENGTH", help="As the figure needs it by default.")] = None,
-    kind: Annotated[
-        str | None, typer.Option(metavar="KIND", help="What to draw of it; the line that is printed names all.")
-    ] = None,
-    as_json: Json = False,
+    output: Path = file("PICTURE", "the figure as .pdf, .svg or .png", default=REQUIRED),
+    width: str = option("Such as 3.4in, one column; 7in; 86mm.", default="3.4in", metavar="LENGTH"),
+    height: str | None = option("As the figure needs it by default.", metavar="LENGTH"),
+    kind: str | None = option("What to draw of it; the line that is printed names all.", metavar="KIND"),
 ) -> None:
     """Draw a result for a paper: fonts embedded, 7 to 8 pt at the width asked for, told apart in grey.
 
@@ -38,9 +36,6 @@ def plot(
     width_in = read_length(width, "--width")
     height_in = None if height is None else read_length(height, "--height")
     found = draw(result, output, kind=kind, width_in=width_in, height_in=height_in)
-    if as_json:
-        print_json(
-            {"format": 1, "command": "plot", "result": found.what, "kinds": list(found.kinds), "output": str(output)}
-        )
-        return
-    print(told(found, kind, output))
+    document = {"format": 1, "command": "plot", "result": found.what, "kinds": list(found.kinds), "output": str(output)}
+    if not gave_json(document):
+        print(told(found, kind, output))

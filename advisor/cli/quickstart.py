@@ -2,12 +2,10 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 import simulator
-from advisor.cli.options import HOUR_S, Json, Seed, folder, read_budget
+from advisor.cli.declared import option
+from advisor.cli.options import HOUR_S, Seed, folder, read_budget
 from advisor.cli.outputs import show
 from advisor.cli.progress import progress_lines
 from simulator import documents, files
@@ -16,10 +14,9 @@ LEAST_BUDGET_S = 10.0
 
 
 def quickstart(
-    budget: Annotated[str, typer.Option(help="About how long it may take, with a unit: 60s, 2min.")] = "60s",
-    output: Annotated[Path, folder("report, scenario and measurements")] = Path("out/quickstart"),
+    budget: str = option("About how long it may take, with a unit: 60s, 2min.", default="60s"),
+    output: Path = folder("report, scenario and measurements", default=Path("out/quickstart")),
     seed: Seed = 1,
-    as_json: Json = False,
 ) -> None:
     """Measure this machine, model it, simulate, advise, and check the advice by a real run.
 
@@ -35,4 +32,4 @@ def quickstart(
     print(f"{machine.summary()}{measured if machine.pe_count > 1 else ''}", file=sys.stderr)
     with progress_lines(budget_s) as on_progress:
         result = whole_loop(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
-    show(documents.to_dict(result), quickstart_page(result), {"Report": result.report}, as_json=as_json)
+    show(documents.to_dict(result), quickstart_page(result), {"Report": result.report})

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from advisor.cli.options import Json, folder, offered, print_json
+from advisor.cli.options import folder, gave_json, offered
 from advisor.reproduce import PAPERS
 from simulator import files
 
@@ -15,8 +15,7 @@ Paper = Annotated[str, typer.Argument(help=f"{', '.join(PAPERS)} or all.", autoc
 
 def reproduce(
     paper: Paper = "all",
-    output: Annotated[Path | None, folder("results, texts and drawings; of all the report too")] = None,
-    as_json: Json = False,
+    output: Path | None = folder("results, texts and drawings; of all the report too"),
 ) -> None:
     """Compute a paper's tables again, from what it printed and from recordings of ours, and compare them cell by cell.
 
@@ -25,27 +24,25 @@ def reproduce(
     if paper not in (*PAPERS, "all"):
         raise typer.BadParameter(f"paper is {paper!r}; give one of {', '.join(PAPERS)} or all")
     if output is None:
-        _answer(paper, None, as_json=as_json)
+        _answer(paper, None)
         return
     files.make_folder(output)
     with files.alone(output):
-        _answer(paper, output, as_json=as_json)
+        _answer(paper, output)
 
 
-def _answer(paper: str, output: Path | None, *, as_json: bool) -> None:
+def _answer(paper: str, output: Path | None) -> None:
     from advisor.reproduce.everything import module_of, reproduce_one
 
     if paper == "all":
-        _all(output, as_json=as_json)
+        _all(output)
         return
     result = reproduce_one(paper, output)
-    if as_json:
-        print_json(result)
-    else:
+    if not gave_json(result):
         print(module_of(paper).text(result))
 
 
-def _all(output: Path | None, *, as_json: bool) -> None:
+def _all(output: Path | None) -> None:
     """Every paper, one after the other; exit 1 if one failed while the others were completed."""
     from advisor.reproduce.everything import PAGE, lines, module_of, reproduce_all
 
@@ -53,9 +50,7 @@ def _all(output: Path | None, *, as_json: bool) -> None:
         print(f"{name}: {state}", file=sys.stderr, flush=True)
 
     found = reproduce_all(folder=output, on_paper=report)
-    if as_json:
-        print_json(found.to_dict())
-    else:
+    if not gave_json(found.to_dict()):
         if output is None:
             texts = [module_of(one.name).text(one.result) for one in found.papers if one.result]
             print("\n\n".join(texts) + "\n")

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from advisor.cli.declared import option
 from advisor.cli.inputs import INPUT
-from advisor.cli.options import Json, folder
+from advisor.cli.options import folder
 from advisor.cli.outputs import show
 
 
@@ -16,12 +17,10 @@ def rerun(
     manifest: Annotated[
         Path, typer.Argument(metavar="MANIFEST", help="A results folder, or the manifest.json in it.", **INPUT)
     ],
-    output: Annotated[Path | None, folder("the new results; it has to be new")] = None,
-    consent: Annotated[
-        list[str] | None,
-        typer.Option("--yes", metavar="WORDS", help="Agree to run what the manifest names, word by word. Repeatable."),
-    ] = None,
-    as_json: Json = False,
+    output: Path | None = folder("the new results; it has to be new"),
+    consent: list[str] | None = option(
+        "Agree to run what the manifest names, word by word. Repeatable.", names=("--yes",), metavar="WORDS"
+    ),
 ) -> None:
     """Run the command of a results folder again from what the folder keeps, and say what is equal and what differs.
 
@@ -42,6 +41,6 @@ def rerun(
         return int(call(words) or 0)
 
     found = made_again(manifest, run=run, root=root, output=output, consent=consent or ())
-    show(documents.to_dict(found), rerun_page(found), {}, as_json=as_json)
+    show(documents.to_dict(found), rerun_page(found), {})
     if not found.equal:
         raise typer.Exit(1)

@@ -1,15 +1,12 @@
 """`apportion lab resource`: what operations cost on a PE of this machine, by every method."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from advisor.cli.declared import option
 from advisor.cli.options import (
-    Json,
     Seed,
     file,
-    print_json,
+    gave_json,
     print_warnings,
     read_budget,
 )
@@ -19,25 +16,17 @@ from simulator import calibration, characterisation, files, models, units
 
 RESOURCE_BUDGET = "60s"
 LEAST_BUDGET_S, RESOURCE_ENDING_S = 10.0, 1.0
-ResourceBudget = Annotated[
-    str, typer.Option(help="About how long it may take; what it did not come to is done by the next call.")
-]
-Memory = Annotated[
-    Path | None,
-    typer.Option(metavar="MODEL.json", help="Model of `calibrate memory` for the memory term, in place of a sweep."),
-]
-ResourceOutput = Annotated[
-    Path | None,
-    file("HARDWARE.json", "the costs; by default in this user's cache"),
-]
 
 
 def resource(
-    output: ResourceOutput = None,
-    budget: ResourceBudget = RESOURCE_BUDGET,
-    memory: Memory = None,
+    output: Path | None = file("HARDWARE.json", "the costs; by default in this user's cache"),
+    budget: str = option(
+        "About how long it may take; what it did not come to is done by the next call.", default=RESOURCE_BUDGET
+    ),
+    memory: Path | None = option(
+        "Model of `calibrate memory` for the memory term, in place of a sweep.", metavar="MODEL.json"
+    ),
     seed: Seed = 1,
-    as_json: Json = False,
 ) -> None:
     """Calibrate cost vectors: micro-benchmarks per source construct, fits for intermediate and machine code, flop rate.
 
@@ -47,10 +36,9 @@ def resource(
     Example: apportion lab resource -o hardware.json --budget 2min
     """
     model, path = calibrated(output, budget=budget, memory=memory, seed=seed)
-    if as_json:
-        document = model.to_dict()
-        document["provenance"] = {name: value for name, value in document["provenance"].items() if name != "runs"}
-        print_json(document | {"command": "lab resource", "file": str(path)})
+    document = model.to_dict()
+    document["provenance"] = {name: value for name, value in document["provenance"].items() if name != "runs"}
+    if gave_json(document | {"command": "lab resource", "file": str(path)}):
         return
     _tell_resource(model)
     print(f"model written to {path}")

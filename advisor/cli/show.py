@@ -7,10 +7,10 @@ import typer
 
 import simulator
 from advisor.cli.check import summary
-from advisor.cli.declared import Given, Only, only_with, only_without
+from advisor.cli.declared import Given, Only, only_with, only_without, option
 from advisor.cli.described import stream_document, tell_stream, trace_summary
 from advisor.cli.inputs import INPUT
-from advisor.cli.options import COLUMN, Json, Plot, folder, print_answers, print_json, print_warnings
+from advisor.cli.options import COLUMN, Plot, folder, gave_json, print_answers, print_warnings
 from simulator import ApportionError, calibration, files, models, shipped, units
 
 WRITER = "apportion calibrate"
@@ -68,27 +68,19 @@ def show(
         typer.Argument(metavar="PATH", help="Any file that a command reads, or what it wrote.", **INPUT),
     ] = None,
     plot: Annotated[Plot, Only((SPEED, TRACE), _shown)] = None,
-    held_out: Annotated[
-        Path | None,
-        typer.Option(metavar="SIZES.csv", help="Held-out points size_elements,volume,cpu_s to compare.", **INPUT),
+    held_out: Path | None = option(
+        "Held-out points size_elements,volume,cpu_s to compare.",
         OF_SPEEDS,
         only_without("memory"),
-    ] = None,
-    memory: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="MEMORY.json", help="Compare it with what this memory model predicts (kernels triad, matmul)."
-        ),
-        OF_SPEEDS,
-    ] = None,
-    kernel: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The kernel, where the model does not say it."),
-        only_with("memory"),
-    ] = None,
+        metavar="SIZES.csv",
+        **INPUT,
+    ),
+    memory: Path | None = option(
+        "Compare it with what this memory model predicts (kernels triad, matmul).", OF_SPEEDS, metavar="MEMORY.json"
+    ),
+    kernel: str | None = option("The kernel, where the model does not say it.", only_with("memory"), metavar="NAME"),
     column: Annotated[str | None, COLUMN, Only((TRACE,), _shown)] = None,
-    output: Annotated[Path | None, folder("all shipped files, to edit them"), Only((NOTHING,), _shown)] = None,
-    as_json: Json = False,
+    output: Path | None = folder("all shipped files, to edit them", Only((NOTHING,), _shown)),
 ) -> None:
     """Show what a file or a folder says; without one, the scenarios that ship: commands take them by name.
 
@@ -103,44 +95,41 @@ def show(
     """
     subject = subject_of(path)
     if path is None:
-        _show_shipped(output, as_json=as_json)
+        _show_shipped(output)
     elif subject == RESULTS:
-        _show_results(path, as_json=as_json)
+        _show_results(path)
     elif subject == TRACE:
-        _show_trace(path, plot, column, as_json=as_json)
+        _show_trace(path, plot, column)
     elif subject == "with a scenario":
-        summary(path, (), as_json=as_json)
+        summary(path, ())
     elif subject == "with a run history":
-        _show_runs_kept(path, as_json=as_json)
+        _show_runs_kept(path)
     elif subject == "with a log of jobs":
-        _show_log(path, as_json=as_json)
+        _show_log(path)
     else:
-        _show_model(path, plot, held_out, memory, kernel, as_json=as_json)
+        _show_model(path, plot, held_out, memory, kernel)
 
 
-def _show_model(
-    path: Path, plot: Path | None, held_out: Path | None, memory: Path | None, kernel: str | None, *, as_json: bool
-) -> None:
+def _show_model(path: Path, plot: Path | None, held_out: Path | None, memory: Path | None, kernel: str | None) -> None:
     with files.understood(path if memory is None else f"{path} or {memory}", WRITER):
         kind = _kind_of(path)
         if memory is not None:
-            _predict(path, memory, kernel=kernel, plot=plot, as_json=as_json)
+            _predict(path, memory, kernel=kernel, plot=plot)
         elif kind == "network":
-            _show_network(path, as_json=as_json)
+            _show_network(path)
         elif kind == "neighbours":
-            _show_neighbours(path, as_json=as_json)
+            _show_neighbours(path)
         elif kind in {"runtime", "memory", "process_count"}:
-            _show_fields(path, kind, as_json=as_json)
+            _show_fields(path, kind)
         else:
-            _show_speeds(path, plot=plot, held_out=held_out, as_json=as_json)
+            _show_speeds(path, plot=plot, held_out=held_out)
 
 
-def _show_shipped(output: Path | None, *, as_json: bool) -> None:
+def _show_shipped(output: Path | None) -> None:
     listed = shipped.scenarios()
     copied = [] if output is None else shipped.copy_all(output)
-    if as_json:
-        entries = [{"name": s.name, "file": s.file, "path": str(s.path), "title": s.title} for s in listed]
-        print_json({"format": 1, "command": "show", "scenarios": entries, "files": list(shipped.names())})
+    entries = [{"name": s.name, "file": s.file, "path": str(s.path), "title": s.title} for s in listed]
+    if gave_json({"format": 1, "command": "show", "scenarios": entries, "files": list(shipped.names())}):
         return
     wide = max(len(scenario.name) for scenario in listed) + 2
     for scenario in listed:
@@ -149,28 +138,26 @@ def _show_shipped(output: Path | None, *, as_json: bool) -> None:
         print(f"{len(copied)} files copied to {output}")
 
 
-def _show_trace(path: Path, plot: Path | None, column: str | None, *, as_json: bool) -> None:
+def _show_trace(path: Path, plot: Path | None, column: str | None) -> None:
     """As text or into a picture, with mean and spread."""
     from simulator.load_traces import text_chart, trace_column
 
     found, name = simulator.read_trace(path, column=column), column or trace_column(path)
     if plot is not None:
         simulator.plots.load(found, rule="given" if name == "available" else "fair").save(plot)
-    if as_json:
-        about = {"format": 1, "command": "show", "picture": None if plot is None else str(plot)}
-        print_json(about | trace_summary(path, found, name))
+    about = {"format": 1, "command": "show", "picture": None if plot is None else str(plot)}
+    if gave_json(about | trace_summary(path, found, name)):
         return
     print(f"{path}: {name}, {found.values.size} rows, {found.end_s:g} s")
     print(text_chart(found))
     print(f"mean {found.mean():.4g}, least {found.values.min():.4g}, greatest {found.values.max():.4g}")
 
 
-def _show_runs_kept(path: Path, *, as_json: bool) -> None:
+def _show_runs_kept(path: Path) -> None:
     """Runs of a history, oldest first."""
     records = calibration.list_runs(path)
-    if as_json:
-        names = ("application", "version", "machine", "made", "parameters", "times_s")
-        print_json({"history": str(path), "runs": [{name: getattr(one, name) for name in names} for one in records]})
+    names = ("application", "version", "machine", "made", "parameters", "times_s")
+    if gave_json({"history": str(path), "runs": [{name: getattr(one, name) for name in names} for one in records]}):
         return
     for record in records:
         parameters = " ".join(f"{name}={value:g}" for name, value in record.parameters.items())
@@ -178,20 +165,17 @@ def _show_runs_kept(path: Path, *, as_json: bool) -> None:
         print(f"{record.made or '-'}  {record.application} {record.version or '-'}  {parameters}  {times}")
 
 
-def _show_log(path: Path, *, as_json: bool) -> None:
+def _show_log(path: Path) -> None:
     """A stream of jobs as it is, not cleaned."""
     document = stream_document(simulator.read_stream(path, cleaning="none")) | {"command": "show", "log": str(path)}
-    if as_json:
-        print_json(document)
-    else:
+    if not gave_json(document):
         tell_stream(document)
 
 
-def _show_fields(path: Path, kind: str | None, *, as_json: bool) -> None:
+def _show_fields(path: Path, kind: str | None) -> None:
     """Of a model that `predict` or `advise` asks: what it says in its file in few words."""
     document = files.read_json(path)
-    if as_json:
-        print_json(document | {"command": "show"})
+    if gave_json(document | {"command": "show"}):
         return
     print(f"{path}: a {kind} model; `apportion {'advise' if kind == 'process_count' else 'predict'} {path}` answers")
     for name, value in document.items():
@@ -217,13 +201,12 @@ def document_of_jobs(path: Path) -> tuple[Path, dict[str, Any]] | None:
     return None if name is None else (place, document)
 
 
-def _show_jobs(path: Path, document: dict[str, Any], *, as_json: bool) -> None:
+def _show_jobs(path: Path, document: dict[str, Any]) -> None:
     """What the page of the document says first."""
     from advisor.report.pages import page_of, read_answer
 
     answer = read_answer(document, path)
-    if as_json:
-        print_json(document | {"command": "show", "shown": document["command"]})
+    if gave_json(document | {"command": "show", "shown": document["command"]}):
         return
     page = page_of(answer)
     print(f"{page.title}\n\n{page.answer}")
@@ -232,12 +215,11 @@ def _show_jobs(path: Path, document: dict[str, Any], *, as_json: bool) -> None:
     print_warnings(page.warnings)
 
 
-def _show_network(path: Path, *, as_json: bool) -> None:
+def _show_network(path: Path) -> None:
     """Message times at a few sizes, and what messages cost."""
     model, document = calibration.load_network_model(path)
     cost = calibration.message_cost(document, path)
-    if as_json:
-        print_json(document | {"command": "show"})
+    if gave_json(document | {"command": "show"}):
         return
     print(f"{path}: {model.name}, {len(document.get('points', {}).get('bytes', ()))} message times")
     predicted = model.predict(SIZES_BYTES, 1.0)
@@ -250,13 +232,12 @@ def _show_network(path: Path, *, as_json: bool) -> None:
     print_warnings(document.get("warnings", ()))
 
 
-def _show_speeds(model: Path, *, plot: Path | None, held_out: Path | None, as_json: bool) -> None:
+def _show_speeds(model: Path, *, plot: Path | None, held_out: Path | None) -> None:
     """Points, assumptions, warnings; a picture and held-out points if asked for."""
     from simulator.calibration.bands import read_recorded_sizes
 
     band, document = calibration.load_speed_model(model)
-    if as_json:
-        print_json(document | {"command": "show"})
+    if gave_json(document | {"command": "show"}):
         return
     points = sorted(document.get("points", ()), key=lambda point: float(point["size_elements"]))
     spent = units.show_duration(float(document.get("experimental_s", 0)))
@@ -281,28 +262,27 @@ def _show_speeds(model: Path, *, plot: Path | None, held_out: Path | None, as_js
         print(f"picture written to {plot}")
 
 
-def _show_neighbours(model: Path, *, as_json: bool) -> None:
+def _show_neighbours(model: Path) -> None:
     """Domains, what was measured, and what to know."""
     from advisor.cli.calibrate_neighbours import tell
 
     document = calibration.read_neighbours(model).to_dict()
-    if as_json:
-        print_json(document | {"command": "show"})
+    if gave_json(document | {"command": "show"}):
         return
     print(f"{model}: what computations on {document['pe_count']} PEs lose to each other")
     tell(document)
 
 
-def _show_results(path: Path, *, as_json: bool) -> None:
+def _show_results(path: Path) -> None:
     """What a folder holds, or a document of job streams says."""
     if (found := document_of_jobs(path)) is not None:
-        _show_jobs(*found, as_json=as_json)
+        _show_jobs(*found)
         return
     with files.understood(path / MANIFEST, "simulate -o` or `whatif -o"):
-        _show_runs(path, as_json=as_json)
+        _show_runs(path)
 
 
-def _show_runs(folder: Path, *, as_json: bool) -> None:
+def _show_runs(folder: Path) -> None:
     """The table of a folder, of a what-if each parameter, the mean makespan and the difference to the base."""
     from advisor.report.pages import READ, read_answer
 
@@ -310,9 +290,8 @@ def _show_runs(folder: Path, *, as_json: bool) -> None:
     if results.manifest.get("command") in READ:
         read_answer(results.manifest, folder / MANIFEST)
     frame = results.to_dataframe()
-    if as_json:
-        rows = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
-        print_json({"command": "show", "manifest": dict(results.manifest), "rows": rows})
+    rows = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
+    if gave_json({"command": "show", "manifest": dict(results.manifest), "rows": rows}):
         return
     print(results.headline(len(frame)))
     failed = results.manifest.get("failed", {})
@@ -330,13 +309,12 @@ def _show_runs(folder: Path, *, as_json: bool) -> None:
         print("a point alone, the same bits: the same command with --only HASH")
 
 
-def _predict(model: Path, memory: Path, *, kernel: str | None, plot: Path | None, as_json: bool) -> None:
+def _predict(model: Path, memory: Path, *, kernel: str | None, plot: Path | None) -> None:
     """Measured speeds and predicted ones, with their mean errors."""
     found = calibration.predict_speed(model, memory, kernel=kernel)
     if plot is not None:
         simulator.plots.predicted(found).save(plot)
-    if as_json:
-        print_json(found.to_dict() | {"command": "show"})
+    if gave_json(found.to_dict() | {"command": "show"}):
         return
     print(f"{found.kernel}: measured speed, and speed predicted by the levels of {memory} and by all of that model")
     print(f"{'elements':>14}{'measured':>12}{'levels':>12}{'model':>12}   volume per second")

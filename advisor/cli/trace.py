@@ -1,44 +1,38 @@
 """`apportion lab trace | generate`: load traces studied; load traces, and streams of jobs, drawn from a model."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import simulator
-from advisor.cli.declared import only_with, only_without
+from advisor.cli.declared import only_with, only_without, option
 from advisor.cli.inputs import INPUT
-from advisor.cli.options import COLUMN, LENGTH, Json, Plot, print_json, print_warnings
+from advisor.cli.options import COLUMN, LENGTH, Plot, gave_json, print_warnings
 from simulator import ScenarioError, models, units
 
 FEW_WINDOWS = 5
 """Futures that do not overlap, below which a study says that they are few."""
 
 
-def trace(  # noqa: PLR0913, PLR0917 - one per option
+@dataclass(frozen=True)
+class Windows:
+    """Which windows are looked at, and what is made of them."""
+
+    window: Annotated[str, LENGTH]
+    history: str | None = option("Latest samples that count, or durations; all by default.", metavar="H1,H2,...")
+    study: bool = option("How often later loads stayed within the bounds, for each --history.")
+    every: int | None = option("Samples between two forecasts; a window's 60th by default.", only_with("study"), min=1)
+    ideal: str | None = option("Run times on an idle PE, such as 10s,1min: predict theirs.", only_without("study"))
+
+
+def trace(
     path: Annotated[Path, typer.Argument(metavar="TRACE.csv", help="A load trace (traces/README.md).", **INPUT)],
-    window: Annotated[str, LENGTH],
-    history: Annotated[
-        str | None,
-        typer.Option(metavar="H1,H2,...", help="Latest samples that count, or durations; all by default."),
-    ] = None,
-    study: Annotated[
-        bool, typer.Option("--study", help="How often later loads stayed within the bounds, for each --history.")
-    ] = False,
-    every: Annotated[
-        int | None,
-        typer.Option(min=1, help="Samples between two forecasts; a window's 60th by default."),
-        only_with("study"),
-    ] = None,
-    ideal: Annotated[
-        str | None,
-        typer.Option(help="Run times on an idle PE, such as 10s,1min: predict theirs."),
-        only_without("study"),
-    ] = None,
+    windows: Windows,
     column: Annotated[str | None, COLUMN] = None,
-    resample: Annotated[str | None, typer.Option(help="Make equal steps of this length first, such as 1s.")] = None,
+    resample: str | None = option("Make equal steps of this length first, such as 1s."),
     plot: Plot = None,
-    as_json: Json = False,
 ) -> None:
     """Least and greatest mean load seen over every window length, what they predict for runs, and whether they held.
 
@@ -47,32 +41,30 @@ def trace(  # noqa: PLR0913, PLR0917 - one per option
     from simulator.load_traces import in_samples, regular_load
 
     found, step_s = regular_load(path, column, resample)
-    width = in_samples(window, step_s, field="--window")
-    lengths = [in_samples(text, step_s, field="--history") for text in history.split(",")] if history else []
-    if study:
+    width = in_samples(windows.window, step_s, field="--window")
+    histories, ideal = windows.history.split(",") if windows.history else (), windows.ideal
+    lengths = [in_samples(text, step_s, field="--history") for text in histories]
+    if windows.study:
         if not lengths:
             raise ScenarioError("--study needs --history, such as 2min,4min; give it")
-        _study(found, lengths, step_s, width, every, plot, as_json=as_json)
+        _study(found, lengths, step_s, width, windows.every, plot)
         return
     if len(lengths) > 1:
-        raise ScenarioError(f"--history is {history!r}; give one length, or add --study")
+        raise ScenarioError(f"--history is {windows.history!r}; give one length, or add --study")
     length = lengths[0] if lengths else found.values.size
     curves = models.build_load_functions(found, window=width, history=length)
     ideals = [units.parse_duration(text, field="--ideal") for text in ideal.split(",")] if ideal else []
-    _bounds(curves, ideals, {"step_s": step_s, "window": width, "history": length}, plot, as_json=as_json)
+    _bounds(curves, ideals, {"step_s": step_s, "window": width, "history": length}, plot)
 
 
-def _bounds(
-    curves: "models.LoadFunctions", ideals: list[float], asked: dict[str, Any], plot: Path | None, *, as_json: bool
-) -> None:
+def _bounds(curves: "models.LoadFunctions", ideals: list[float], asked: dict[str, Any], plot: Path | None) -> None:
     from simulator.load_traces import predicted_runs
 
     runs = predicted_runs(curves, ideals)
     if plot is not None:
         simulator.plots.load_functions(curves).save(plot)
-    if as_json:
-        columns = {name: getattr(curves, name).tolist() for name in ("t_s", "l_min", "l_max")}
-        print_json({"format": 1, "command": "lab trace"} | asked | columns | {"runs": runs})
+    columns = {name: getattr(curves, name).tolist() for name in ("t_s", "l_min", "l_max")}
+    if gave_json({"format": 1, "command": "lab trace"} | asked | columns | {"runs": runs}):
         return
     print(f"{'window':>12}{'l_min':>12}{'l_max':>12}")
     for index in sorted({0, *(curves.t_s.size * part // 10 - 1 for part in range(1, 11))} - {-1}):
@@ -90,17 +82,14 @@ def _study(
     width: int,
     every: int | None,
     plot: Path | None,
-    *,
-    as_json: bool,
 ) -> None:
     from simulator.load_traces import load_study
 
     rows = load_study(found, lengths, window=width, every=every)
     if plot is not None:
         simulator.plots.load_study(rows, step_s=step_s).save(plot)
-    if as_json:
-        about = {"format": 1, "command": "lab trace", "step_s": step_s, "window": width}
-        print_json(about | {"rows": [row.to_dict() for row in rows]})
+    about = {"format": 1, "command": "lab trace", "step_s": step_s, "window": width}
+    if gave_json(about | {"rows": [row.to_dict() for row in rows]}):
         return
     print(f"{'history':>10}{'hit ratio':>12}{'at window':>12}{'area':>14}{'distance':>12}{'forecasts':>12}")
     for row in rows:

@@ -8,9 +8,9 @@ import typer
 
 import simulator
 from advisor.cli.asked import next_line
-from advisor.cli.declared import only_without
+from advisor.cli.declared import only_without, option
 from advisor.cli.inputs import SCENARIO
-from advisor.cli.options import LEVEL, Json, Level, PrintedForm, ScenarioSeed, folder
+from advisor.cli.options import LEVEL, Level, PrintedForm, ScenarioSeed, folder
 from advisor.cli.outputs import nothing_lost, show
 from advisor.cli.progress import progress_lines
 from simulator import Interrupted, documents, files, units
@@ -19,35 +19,26 @@ if TYPE_CHECKING:
     from advisor.verification.check import Verified, VerifyPlan
 
 
-Dynamic = Annotated[
-    bool,
-    typer.Option("--dynamic", help="Run equal parts, the best static partition, and units that move while it runs."),
-    only_without("command"),
-]
-
-Output = Annotated[Path, folder("report.html, verification.json, all runs; called again, it goes on")]
-
-
-def verify(  # noqa: PLR0913, PLR0917 - one per option
+def verify(
     what: Annotated[
         Path,
         typer.Argument(
             metavar="SCENARIO_OR_ADVICE", help="A scenario file, or a folder that `advise -o` wrote.", **SCENARIO
         ),
     ],
-    command: Annotated[
-        str | None,
-        typer.Option(
-            help="What each rank runs instead of our matmul, stencil or farm; {rank}, {first}, {units}, {processes}."
-        ),
-    ] = None,
-    budget: Annotated[str, typer.Option(help="About how long the runs may take, such as 60s.")] = "60s",
+    command: str | None = option(
+        "What each rank runs instead of our matmul, stencil or farm; {rank}, {first}, {units}, {processes}."
+    ),
+    budget: str = option("About how long the runs may take, such as 60s.", default="60s"),
     seed: ScenarioSeed = None,
-    dynamic: Dynamic = False,
+    dynamic: bool = option(
+        "Run equal parts, the best static partition, and units that move while it runs.", only_without("command")
+    ),
     level: Level = LEVEL,
-    output: Output = Path("out/verify"),
+    output: Path = folder(
+        "report.html, verification.json, all runs; called again, it goes on", default=Path("out/verify")
+    ),
     table_form: PrintedForm = "text",
-    as_json: Json = False,
 ) -> None:
     """Really run the recommended configuration and the baselines, interleaved, with the scenario's loads on.
 
@@ -75,12 +66,12 @@ def verify(  # noqa: PLR0913, PLR0917 - one per option
         found = _run(plan, kept)
         again = next_line("verify", "really run again", budget=budget)
         document, page = documents.to_dict(found), page_with_scorecard(found, (again,))
-        with nothing_lost(document, lambda: show(document, page, {}, as_json=as_json, form=table_form)):
+        with nothing_lost(document, lambda: show(document, page, {}, form=table_form)):
             files.set_aside(output, ("verification.json", "report.html"))
             files.write_json(output / "verification.json", document)
             files.write_text(output / "report.html", render_page(page))
         files.remove(kept)
-    show(document, page, {"Report": str(output / "report.html")}, as_json=as_json, form=table_form)
+    show(document, page, {"Report": str(output / "report.html")}, form=table_form)
     if not found.within_2_percent:
         raise typer.Exit(1)
 

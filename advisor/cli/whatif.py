@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,9 +11,9 @@ import typer
 
 import simulator
 from advisor.cli.asked import next_line
-from advisor.cli.declared import Given, Only, only_with, only_without
+from advisor.cli.declared import Given, Only, only_with, only_without, option
 from advisor.cli.inputs import SCENARIO
-from advisor.cli.options import LEVEL, Json, Level, Replications, ScenarioSeed, TableForm, folder, print_json
+from advisor.cli.options import LEVEL, Level, Replications, ScenarioSeed, TableForm, folder, gave_json
 from advisor.cli.outputs import check_room, finish, report_in
 from advisor.cli.progress import counting_lines
 from simulator import ScenarioError, files, units
@@ -40,49 +41,42 @@ def _varied(given: Given) -> str:
 Scenario = Annotated[
     Path, typer.Argument(metavar="SCENARIO", help="The base: a scenario file, or a shipped one.", **SCENARIO)
 ]
-Zipped = Annotated[
-    bool,
-    typer.Option("--zip", help="Values side by side in place of all combinations."),
-    Only(("with several --vary",), _varied),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(min=1, help="Processes here; by default one per core."),
-    ALL_POINTS,
-]
-DaskOption = Annotated[
-    str | None,
-    typer.Option(metavar="ADDRESS", help="A Dask scheduler: tcp://host:8786."),
-    ALL_POINTS,
-]
-Resume = Annotated[
-    bool,
-    typer.Option("--resume", help="Go on with what is finished in -o."),
-    ALL_POINTS,
-    only_with("output", why="where no table is written"),
-]
-OnlyOption = Annotated[
-    str | None, typer.Option(metavar="HASH", help="Run one point again, here; the beginning of its hash will do.")
-]
 
 
-def whatif(  # noqa: PLR0913, PLR0917 - one per option
+@dataclass(frozen=True)
+class Points:
+    """Which points there are, and what is simulated at each."""
+
+    vary: list[str] | None = option(VARY_HELP, metavar="PATH=V1,V2,...")
+    zipped: bool = option(
+        "Values side by side in place of all combinations.", Only(("with several --vary",), _varied), names=("--zip",)
+    )
+    scaling: str | None = option(SCALING_HELP, metavar="strong|weak")
+    nodes: str | None = option(NODES_HELP, metavar="1,2,4,8")
+    replications: Replications = None
+    seed: ScenarioSeed = None
+    advise: bool | None = option(ADVISE_HELP, names=("--advise/--as-is",))
+    level: Annotated[Level, ALL_POINTS] = LEVEL
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Where points are simulated, and which of them."""
+
+    workers: int | None = option("Processes here; by default one per core.", ALL_POINTS, min=1)
+    dask: str | None = option("A Dask scheduler: tcp://host:8786.", ALL_POINTS, metavar="ADDRESS")
+    resume: bool = option(
+        "Go on with what is finished in -o.", ALL_POINTS, only_with("output", why="where no table is written")
+    )
+    only: str | None = option("Run one point again, here; the beginning of its hash will do.", metavar="HASH")
+
+
+def whatif(
     scenario: Scenario,
-    vary: Annotated[list[str] | None, typer.Option("--vary", metavar="PATH=V1,V2,...", help=VARY_HELP)] = None,
-    zipped: Zipped = False,
-    scaling: Annotated[str | None, typer.Option(metavar="strong|weak", help=SCALING_HELP)] = None,
-    nodes: Annotated[str | None, typer.Option(metavar="1,2,4,8", help=NODES_HELP)] = None,
-    replications: Replications = None,
-    seed: ScenarioSeed = None,
-    advise: Annotated[bool | None, typer.Option("--advise/--as-is", help=ADVISE_HELP)] = None,
-    workers: Workers = None,
-    dask: DaskOption = None,
-    output: Annotated[Path | None, folder("points, their table, report.html, manifest.json")] = None,
+    points: Points,
+    where: Workers,
+    output: Path | None = folder("points, their table, report.html, manifest.json"),
     table_form: Annotated[TableForm, ALL_POINTS] = "csv",
-    resume: Resume = False,
-    only: OnlyOption = None,
-    level: Annotated[Level, ALL_POINTS] = LEVEL,
-    as_json: Json = False,
 ) -> None:
     """Simulate a scenario with fields changed, all points on the same draws, and say which change pays most.
 
@@ -90,44 +84,45 @@ def whatif(  # noqa: PLR0913, PLR0917 - one per option
     """
     from simulator.experiments.sweep import sweep
 
-    if workers is not None and dask is not None:
+    if where.workers is not None and where.dask is not None:
         raise ScenarioError("--workers and --dask exclude each other; give one of them")
-    here = dask is None
-    drawn: dict[str, Any] = {"replications": replications, "seed": seed, "advise": advise, "level": level}
-    scaled = _scaling(scenario, scaling, nodes, vary, zipped=zipped, **drawn, here=here)
-    plan = _plan(scenario, vary or [], **drawn, zipped=zipped, here=here) if scaled is None else scaled.plan
-    if only is not None:
-        _again(plan, only, output, as_json=as_json)
+    drawn: dict[str, Any] = {name: getattr(points, name) for name in ("replications", "seed", "advise", "level")}
+    drawn["here"] = where.dask is None
+    scaled = _scaling(scenario, points, drawn)
+    plan = _plan(scenario, points, drawn) if scaled is None else scaled.plan
+    if where.only is not None:
+        _again(plan, where.only, output)
         return
     check_room(output, folder=True, needed_bytes=_needed_bytes(plan))
-    with counting_lines("points", hint="" if here else f"start some with: dask worker {dask}") as said:
+    with counting_lines(
+        "points", hint="" if where.dask is None else f"start some with: dask worker {where.dask}"
+    ) as said:
         swept = sweep(
             plan,
-            _where(plan, workers, dask),
+            _where(plan, where),
             folder=output,
-            resume=resume,
+            resume=where.resume,
             form="parquet" if table_form == "parquet" else "csv",
             progress=said,
             waiting=lambda: said(-1, 0),
         )
-    _tell(swept, scaled, output, as_json=as_json, form=table_form)
+    _tell(swept, scaled, output, form=table_form)
 
 
-def _scaling(
-    path: Path, kind: str | None, nodes: str | None, vary: list[str] | None, *, zipped: bool, **asked: Any
-) -> "ScalingPlan | None":
+def _scaling(path: Path, points: Points, drawn: dict[str, Any]) -> "ScalingPlan | None":
     """The plan of a scaling, if that is asked for."""
     from advisor.whatif.scaling import plan_scaling, read_nodes
 
+    kind, nodes = points.scaling, points.nodes
     if kind is None and nodes is None:
         return None
     if kind is None or nodes is None:
         raise ScenarioError(
             "--scaling and --nodes belong together, such as --scaling strong --nodes 1,2,4,8; give both"
         )
-    if vary or zipped:
+    if points.vary or points.zipped:
         raise ScenarioError("--scaling varies the nodes alone; leave --vary and --zip out")
-    return plan_scaling(path, kind, read_nodes(nodes), **asked)
+    return plan_scaling(path, kind, read_nodes(nodes), **drawn)
 
 
 def _needed_bytes(plan: "Plan") -> int:
@@ -135,7 +130,7 @@ def _needed_bytes(plan: "Plan") -> int:
     return PAGE_BYTES + len(plan.points) * (POINT_BYTES + RUN_BYTES * plan.replications)
 
 
-def _tell(swept: "Swept", scaled: "ScalingPlan | None", output: Path | None, *, as_json: bool, form: str) -> None:
+def _tell(swept: "Swept", scaled: "ScalingPlan | None", output: Path | None, *, form: str) -> None:
     """The findings; points that failed on standard error, and exit 1 for them."""
     from advisor.report.html import render_page
     from advisor.report.whatif import changes_that_pay, whatif_page
@@ -154,7 +149,7 @@ def _tell(swept: "Swept", scaled: "ScalingPlan | None", output: Path | None, *, 
         if output is not None:
             files.write_text(output / REPORT, render_page(page))
 
-    finish(found, page, as_json=as_json, write=write, said=report_in(output), form=form)
+    finish(found, page, write=write, said=report_in(output), form=form)
     if scaled is not None:
         raise typer.Exit(1 if swept.failed else 0)
     lost = [point for point in swept.plan.points if point.hash in swept.failed]
@@ -167,32 +162,30 @@ def _tell(swept: "Swept", scaled: "ScalingPlan | None", output: Path | None, *, 
         raise typer.Exit(1)
 
 
-def _plan(path: Path, vary: list[str], **asked: Any) -> "Plan":
+def _plan(path: Path, points: Points, drawn: dict[str, Any]) -> "Plan":
     from advisor.whatif import plan_whatif
 
-    if not vary:
+    if not points.vary:
         raise ScenarioError("--vary is missing; give at least one PATH=v1,v2,..., or --scaling with --nodes")
-    varied = [simulator.whatif.read_varied(text) for text in vary]
-    return plan_whatif(path, varied, **asked)
+    varied = [simulator.whatif.read_varied(text) for text in points.vary]
+    return plan_whatif(path, varied, zipped=points.zipped, **drawn)
 
 
-def _where(plan: "Plan", workers: int | None, dask: str | None) -> "Where":
+def _where(plan: "Plan", where: Workers) -> "Where":
     """What was asked to answer; never more processes here than points."""
-    if dask is not None:
-        return partial(simulator.sweep.existing, dask)
-    return partial(simulator.sweep.local, min(len(plan.points), workers or simulator.sweep.cores_here()))
+    if where.dask is not None:
+        return partial(simulator.sweep.existing, where.dask)
+    return partial(simulator.sweep.local, min(len(plan.points), where.workers or simulator.sweep.cores_here()))
 
 
-def _again(plan: "Plan", prefix: str, output: Path | None, *, as_json: bool) -> None:
+def _again(plan: "Plan", prefix: str, output: Path | None) -> None:
     """One point alone, and whether its bits are those that were kept."""
     point = plan.find(prefix)
     text = simulator.sweep.answer_alone(plan, point)
     kept = None if output is None else output / "points" / f"{point.hash}.json"
     same = None if kept is None or not kept.exists() else files.read_text(kept) == text
     document: dict[str, Any] = json.loads(text)
-    if as_json:
-        print_json(document | {"same_as_kept": same})
-    else:
+    if not gave_json(document | {"same_as_kept": same}):
         print(f"point {point.hash[:12]}: {', '.join(point.changes) or 'the base'}")
         for name, makespans_s in simulator.sweep.configurations_of(document).items():
             print(f"{name}: mean makespan {units.show_duration(float(makespans_s.mean()))}")

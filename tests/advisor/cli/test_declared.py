@@ -2,6 +2,7 @@
 
 import ast
 from collections import Counter
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import pytest
 import typer
 
 from advisor.cli.commands import app
-from advisor.cli.declared import DeclaredCommand, only_with, only_without, option_name
+from advisor.cli.declared import DeclaredCommand, only_with, only_without, option, option_name, ungrouped
 from simulator import ScenarioError
 from tests.support.command_line import ROOT, apportion_here
 
@@ -23,6 +24,7 @@ def leaves(command, names=()):
         yield " ".join(names), command
 
 
+DECLARING = {"option", "typer.Option", "typer.Argument"}
 COMMANDS = dict(leaves(typer.main.get_command(app)))
 OPTIONS = {
     name: {option_name(param): param for param in command.params if param.param_type_name == "option"}
@@ -30,24 +32,29 @@ OPTIONS = {
 }
 
 
+@dataclass(frozen=True)
+class Source:
+    """A group of options."""
+
+    method: str = "grid"
+    replay: Annotated[Path | None, typer.Option(help="A table.")] = None
+    cpu: int = option("Where.", only_without("replay", why="where nothing is run"), default=3, envvar="CPU")
+    accuracy: float = option("How near.", only_with("method", "adaptive", "near"), default=0.1)
+
+
 def ask(
-    method: str = "grid",
-    replay: Annotated[Path | None, typer.Option(help="A table.")] = None,
-    cpu: Annotated[
-        int, typer.Option(help="Where.", envvar="CPU"), only_without("replay", why="where nothing is run")
-    ] = 3,
-    accuracy: Annotated[float, typer.Option(help="How near."), only_with("method", "adaptive", "near")] = 0.1,
+    source: Source,
     shift: Annotated[int | None, typer.Option(help="By how much.")] = None,
-    sign: Annotated[bool, typer.Option("--sign", help="Which way."), only_with("shift")] = False,
+    sign: bool = option("Which way.", only_with("shift")),
 ) -> None:
     """Print what was given."""
-    print(method, replay, cpu, accuracy, shift, sign)
+    print(*astuple(source), shift, sign)
 
 
 @pytest.fixture
 def command():
     application = typer.Typer()
-    application.command(cls=DeclaredCommand)(ask)
+    application.command(cls=DeclaredCommand)(ungrouped(ask))
     return typer.main.get_command(application)
 
 
@@ -116,7 +123,7 @@ def test_no_option_is_declared_in_a_second_place():
     """Two commands with the same option name one declaration, and nothing else says where an option has an effect."""
     sources = [ast.parse(path.read_text()) for path in sorted((ROOT / "advisor" / "cli").glob("*.py"))]
     calls = [node for source in sources for node in ast.walk(source) if isinstance(node, ast.Call)]
-    declared = [ast.unparse(call) for call in calls if ast.unparse(call.func) in {"typer.Option", "typer.Argument"}]
+    declared = [ast.unparse(call) for call in calls if ast.unparse(call.func) in DECLARING]
     assert [text for text, times in Counter(declared).items() if times > 1] == []
     limits = [limit for command in COMMANDS.values() for limit in command.limits.values()]
     assert len(limits) > 60

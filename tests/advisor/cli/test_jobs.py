@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from advisor.cli.jobs import Backfill, Candidates, Correction, Order, Placement, Processors, SameSecond, Source
+from advisor.cli.jobs import Plan, Rules
 from simulator.scheduling.estimates import CORRECTIONS, SOURCES
 from simulator.scheduling.policy import WORDS
 from tests.support.command_line import apportion_here as apportion
@@ -160,13 +160,13 @@ def test_bad_input_is_one_line(tmp_path, text, arguments, said):
 
 
 def test_the_words_of_options_are_those_of_the_simulator():
-    def words(option):
-        return set(get_args(get_args(option)[0]))
+    def words(group, option):
+        return set(get_args(group.__annotations__[option]))
 
-    for option in (Order, Backfill, Candidates, Processors, Placement, SameSecond):
-        assert words(option) in [set(get_args(known)) for known in WORDS.values()]
-    assert words(Source) == set(SOURCES) - {"given"} | {"fit", "predicted"}
-    assert words(Correction) == set(CORRECTIONS)
+    for option in ("order", "backfill", "candidates", "processors", "placement", "same_second"):
+        assert words(Rules, option) == set(get_args(WORDS[option]))
+    assert words(Plan, "estimates") == set(SOURCES) - {"given"} | {"fit", "predicted"}
+    assert words(Plan, "correction") == set(CORRECTIONS)
 
 
 @pytest.mark.slow
