@@ -108,7 +108,7 @@ def _facts(found: Findings) -> dict[str, str]:
 
 def _first_rows(found: Findings) -> blocks.Table | None:
     """The scenario as it is, and the points that gain most."""
-    gaining = [one for one in found.by_gain(every=True) if one.point][: MOST_FIRST - 1]
+    gaining = found.by_gain(every=True)[: MOST_FIRST - 1]
     rows = [
         (words.named(found, one), words.makespan(one), wording.with_interval(one.gain, ""), words.chance(found, one))
         for one in (*gaining, found.points[0])
@@ -181,8 +181,8 @@ def _upgrades(found: Findings) -> Iterator[blocks.Block]:
         what = "Single changes" if alone else "Points"
         caption = (
             f"{what} by gain: how many times as fast as the scenario as it is, on the same draws. Thick: "
-            f"{level} interval of each by itself. Thin: intervals that hold for all "
-            f"{found.comparisons} comparisons together; a change is said to pay only where that one is above 1."
+            f"{level} interval of each by itself. Thin: intervals that hold for all {found.comparisons} comparisons "
+            "together; a change pays where that one is above 1 and it gains more than 1 %."
         )
         drawn, said = (
             plots.gains(named, level=found.drawn.held),

@@ -86,7 +86,7 @@ class PointFound:
     difference_s: Ends | None
     gain: Gain | None
     together: Ends | None
-    """The gain with intervals that hold for all points at once (Bonferroni): a change pays if it is above 1."""
+    """The gain with intervals that hold for all points at once (Bonferroni)."""
     chance: float | None
     """That no other point is faster."""
     expected_loss: float | None
@@ -222,11 +222,11 @@ class Findings:
     sentence: str = ""
 
     def by_gain(self, *, every: bool = False) -> list[PointFound]:
-        """Points with a gain, the fastest first; of equal ones those with the fewest changes.
+        """Points that change anything and have a gain, the fastest first; of equal ones those with the fewest changes.
 
         `every`: those too that are not ranked.
         """
-        some = [one for one in self.points if one.gain is not None and (one.chosen or every)]
+        some = [one for one in self.points if one.gain is not None and one.differs and (one.chosen or every)]
         return _sorted(some, [-one.gain.mean for one in some if one.gain is not None])
 
 
@@ -468,7 +468,7 @@ def _changes_nothing(plan: Plan, change: str) -> bool:
 MOST_WARNINGS = 12
 """Lines of warnings that are listed."""
 MARGIN = 0.01
-"""A point so near to the best is as good as it."""
+"""A point so near to the best is as good as it, and one so near to the scenario as it is does not pay."""
 
 
 def whatif_document(swept: Swept) -> dict[str, Any]:
@@ -484,7 +484,8 @@ def findings_of(swept: Swept) -> Findings:
     points, comparisons = _judged(_entries(swept, outcomes, before), outcomes, seed=plan.seed)
     points, fronts = with_costs(points, outcomes)
     note = interval_note(plan.replications, outcomes.truths, deterministic=outcomes.deterministic)
-    pays = [one for one in points if one.together is not None and (one.together.low or 0.0) > 1]
+    faster = [one for one in points if one.together is not None and (one.together.low or 0.0) > 1]
+    pays = [one for one in faster if one.gain is not None and one.gain.mean > 1 + MARGIN]
     most, alone = _most(pays), _most([one for one in pays if len(one.differs) == 1])
     fastest = _most([one for one in points if one.best is not None and one.chosen])
     lines = lines_of(grid, outcomes, _number(fastest))
@@ -710,18 +711,16 @@ def sentence(found: Findings) -> str:
         return _not_ranked_sentence(found)
     replications = counted(found.drawn.replications, "replication")
     if all(one.gain is None or one.gain.low is None for one in compared):
-        best = max(compared, key=lambda one: (one.gain.mean if one.gain is not None else None) or 0.0)
-        return (
-            f"{replications.capitalize()} cannot show which change pays: "
-            f"{best.named} was {with_interval(best.gain, '')} times as fast, without an interval; "
-            "ask for more with --replications, such as 200."
-        )
+        best = max(compared, key=lambda one: 0.0 if one.gain is None else one.gain.mean)
+        was = f"{best.named} was {with_interval(best.gain, '')} times as fast, without an interval"
+        ask = "ask for more with --replications, such as 200"
+        return f"{replications.capitalize()} cannot show which change pays: {was}; {ask}."
     if found.pays_most is None:
+        sure = any(one.together is not None and (one.together.low or 0.0) > 1 for one in compared)
+        more = "more than 1 % " if sure else ""
         among = "" if found.comparisons == 1 else f", {found.comparisons} changes compared"
-        return (
-            "No change pays: none is faster than the scenario as it is, "
-            f"as far as {replications} can tell{among}."
-        )  # fmt: skip
+        among = among if sure else f", as far as {replications} can tell{among}"
+        return f"No change pays: none is {more}faster than the scenario as it is{among}."
     most = points[found.pays_most]
     tied = _tied(found, most)
     pays = "pays most" if not tied and (most.chance or 0.0) >= SURE else "pays"
