@@ -13,15 +13,12 @@ from advisor.report.picture import answer_picture
 from advisor.report.strategies import first_rows, strategies_section
 from advisor.report.timelines import Timeline, TooLong, timeline_section
 from advisor.report.verdict import speeds_line, verdict
-from advisor.report.verification import errors_of, first_measured, verification_section
+from advisor.report.verification import errors_of, first_measured, measured_text, verification_section
 from advisor.results import Compared, Provenance
 from advisor.verification.check import VerifiedConfiguration
 from advisor.verification.pieces import Piece
 from advisor.verification.residuals import Bias
 from simulator import Machine, Share, blocks, documents, intervals, plots
-
-MOST_SPEEDS, MOST_COLUMNS = 12, 5
-"""PEs, and sizes, in the tables of speeds of a page."""
 
 
 @dataclass(frozen=True)
@@ -181,21 +178,20 @@ def _verdict(result: QuickstartResult) -> str:
     kernel = "" if compared.application is None else compared.application.kernel
     points = [point for entry in result.kernels if entry.name == kernel for point in entry.points]
     known = [point.interval_percent / 100 for point in points if point.interval_percent is not None and point.stable]
-    noisy = sum(not point.stable for entry in result.kernels for point in entry.points)
     return verdict(
         result.warnings,
         known=max(known, default=None),
         loss=compared.expected_loss,
         off=errors_of(result.verification),
-        noisy=noisy,
+        noisy=_noisy(result),
     )
 
 
 def _facts(result: QuickstartResult) -> dict[str, str]:
     """Times, what they rest on, and the load that ran."""
-    compared, ran = result.compared, {one.name: one.measured_median_s for one in result.verification}
+    compared, ran = result.compared, {one.name: one for one in result.verification}
     now, advised = ran.get("equal"), ran.get(compared.recommended)
-    measured = f"{wording.duration(now)} with the equal split, {wording.duration(advised)} as advised; measured"
+    measured = f"{measured_text(now)} with the equal split, {measured_text(advised)} as advised; measured"
     rests = (speeds_line(result.shares), _settings(result), wording.machine_line(result.machine))
     return {
         "Time": measured if now is not None and advised is not None else wording.time_line(compared),
@@ -252,85 +248,28 @@ def _load_section(result: QuickstartResult) -> blocks.Section:
 
 
 def _speeds_section(result: QuickstartResult) -> blocks.Section:
-    """Speed bands as a figure, short tables and all measured points."""
+    """Speed bands as a figure, how they are known, and all measured points."""
     drawn = plots.kernels(
         [documents.to_dict(entry) for entry in result.kernels], caches=documents.to_dict(result.machine.caches)
     )
     figure = blocks.Figure(
         drawn,
-        "Measured speed over problem size, on a logarithmic axis. Line: median in CPU time, as in the tables. Band: "
-        "without the outer tenths of the runs; those that other programs disturbed are left out. Dotted: size at "
-        "which the data fill a cache. Hollow mark: not stable.",
+        "Measured speed over problem size, on a logarithmic axis. Line: median in CPU time. Band: without the outer "
+        "tenths of the runs; those that other programs disturbed are left out. Dotted: size at which the data fill a "
+        "cache. Hollow mark: not stable.",
     )
-    unstable = unstable_text(result.kernels)
+    table, noisy = _points(result.kernels), _noisy(result)
     stable = "Every point is stable: the 95 % interval of its median is as narrow as was asked for."
-    notes = [f"* {unstable}." if unstable else stable, *_calibrated(result.calibration)]
-    tables = [
-        blocks.table(f"{kernel}, Gflop/s", ["PE", *sizes], rows[:MOST_SPEEDS])
-        for kernel, sizes, rows in speed_tables(result.kernels, columns=MOST_COLUMNS)
-    ]
-    points = _points(result.kernels)
-    folded = blocks.Folded(f"All {len(points.rows)} measured points", (points,))
-    right: list[blocks.Block] = [*tables, *(blocks.Text(line, quiet=True) for line in notes)]
-    return blocks.Section("speed", "Speed of each kernel", (blocks.SideBySide(figure, tuple(right)), folded))
+    unstable = f"{noisy} of {wording.counted(len(table.rows), 'point')} not stable: their medians are known less well."
+    notes = [unstable if noisy else stable, *_calibrated(result.calibration)]
+    said = tuple(blocks.Text(line, quiet=True) for line in notes)
+    folded = blocks.Folded(f"All {len(table.rows)} measured points", (table,))
+    return blocks.Section("speed", "Speed of each kernel", (blocks.SideBySide(figure, said), folded))
 
 
-Shape = tuple[int, int | None]
-"""Columns and rows of a panel; no rows: whatever there are."""
-
-
-def speed_tables(kernels: Sequence[KernelSpeeds], *, columns: int) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Speeds in Gflop/s by kernel: its name, the header, and a row per PE; `*` marks what is not stable.
-
-    Panels of several numbers of rows have a table of their own. Sizes beyond so many columns are left out evenly, the
-    smallest and the largest stay.
-    """
-    tables = []
-    for kernel in dict.fromkeys(entry.name for entry in kernels):
-        entries = [entry for entry in kernels if entry.name == kernel and entry.points]
-        shapes = {(point.n, point.rows) for one in entries for point in one.points}
-        several = {n for n, _ in shapes if len({rows for other, rows in shapes if other == n}) > 1}
-        general: dict[int, Shape] = {n: (n, None) for n, _ in shapes if n not in several}
-        tables += _speed_table(kernel, entries, general, columns)
-        for n in sorted(several):
-            named: dict[int, Shape] = {rows: (n, rows) for other, rows in shapes if other == n}
-            tables += _speed_table(f"{kernel} on rows of {n} columns", entries, named, columns, noun="rows")
-    return tables
-
-
-def _speed_table(
-    title: str, entries: Sequence[KernelSpeeds], shapes: Mapping[int, Shape], columns: int, *, noun: str = "n"
-) -> list[tuple[str, list[str], list[list[str]]]]:
-    """The table of some shapes, by what heads their columns; none without any."""
-    sizes = sorted(shapes)
-    if not sizes:
-        return []
-    if len(sizes) > columns:
-        sizes = [sizes[round(index * (len(sizes) - 1) / (columns - 1))] for index in range(columns)]
-    rows = [[entry.pe, *(_speed_cell(entry, *shapes[size]) for size in sizes)] for entry in entries]
-    return [(title, [f"{noun} = {sizes[0]}", *map(str, sizes[1:])], rows)]
-
-
-def _speed_cell(entry: KernelSpeeds, n: int, rows: int | None) -> str:
-    found = (point for point in entry.points if point.n == n and rows in (None, point.rows))
-    point = next(found, None)
-    if point is None:
-        return wording.NOTHING
-    return wording.digits(point.speed.mid / 1e9) + ("" if point.stable else " *")
-
-
-def unstable_text(kernels: Sequence[KernelSpeeds]) -> str:
-    """How many points have a median that is not known as well as was asked for, and how well it is known."""
-    points = [point for entry in kernels for point in entry.points]
-    unstable = [point for point in points if not point.stable]
-    if not unstable:
-        return ""
-    halves = sorted(point.interval_percent for point in unstable if point.interval_percent is not None)
-    known = "too few runs"
-    if halves:
-        least = "" if halves[0] == halves[-1] else f"{halves[0]:.1f} to "
-        known = f"95 % interval of the median +/- {least}{halves[-1]:.1f} %"
-    return f"not stable: {len(unstable)} of {wording.counted(len(points), 'point')}, {known}"
+def _noisy(result: QuickstartResult) -> int:
+    """Measured points that are not known as well as was asked for."""
+    return sum(not point.stable for entry in result.kernels for point in entry.points)
 
 
 def _calibrated(said: Calibration) -> list[str]:

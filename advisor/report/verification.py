@@ -106,13 +106,21 @@ def _facts(verified: Verified) -> dict[str, str]:
     return {"Rests on": repetitions, "Intervals": held[0] if held else ""}
 
 
+def measured_text(one: VerifiedConfiguration | None) -> str:
+    """The median of real runs, with the least and the most of them: a few runs do not tell its third digit."""
+    if one is None or not one.measured_s:
+        return wording.NOTHING
+    said = units.show_interval(one.measured_median_s, min(one.measured_s), max(one.measured_s))
+    return said.replace("(", "(runs ")
+
+
 def first_measured(entries: Sequence[VerifiedConfiguration], recommended: str) -> blocks.Table | None:
     """Predicted and measured medians, the recommended configuration and what runs now in front."""
     ran = sorted(entries, key=lambda one: (one.name != recommended, one.name not in NOW, one.measured_median_s or 0.0))
     rows = [
         (
             f"advised: {one.name}" if one.name == recommended else one.name,
-            wording.duration(one.measured_median_s),
+            measured_text(one),
             wording.duration(one.predicted_s),
             wording.signed_percent(one.error_percent),
         )
