@@ -93,7 +93,6 @@ def test_the_objective_is_what_is_ranked(advise, tmp_path):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--objective", "median"], "objective: there is no 'median'; name one of mean, p95, worst, cost"),
         (["--top", "0"], "--top"),
         (["--vary", "speed"], "--vary: 'speed' cannot vary; name partition, allocation, both"),
         (

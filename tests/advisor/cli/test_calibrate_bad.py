@@ -40,16 +40,9 @@ def refused(done, code, found):
     ("code", "found"),
     [
         ("import os; os.abort()", f"n = {FIRST}: ended by signal 6: no message; no points were finished"),
-        (
-            "import sys; print('no licence', file=sys.stderr); sys.exit(3)",
-            f"n = {FIRST}: ended with exit status 3: no",
-        ),
-        ("import sys; sys.exit(3)", f"n = {FIRST}: ended with exit status 3: no message"),
-        ("x = bytearray(10**13)", "of memory that it may take (ended with exit status 1: MemoryError)"),
-        ("import time; time.sleep(60)", f"n = {FIRST}: no end within 0.3 s, stopped with all that it started"),
         ("while True: pass", f"n = {FIRST}: no end within 0.3 s"),
     ],
-    ids=["crashes", "non-zero", "non-zero, prints nothing", "memory", "never ends", "never ends, busy"],
+    ids=["crashes", "never ends, busy"],
 )
 def test_a_command_that_does_not_work(tmp_path, code, found):
     begin = time.monotonic()

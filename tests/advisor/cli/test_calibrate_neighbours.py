@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import psutil
@@ -56,7 +55,6 @@ def test_a_table_becomes_a_model_that_is_shown_and_asked(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--replay", "bad.csv"], "bad.csv:2: beside: 'triad' is not KERNEL:SIZE"),
         (
             ["--replay", "good.csv", "--cache", "L3"],
             "--cache: 'L3' is no NAME=SIZE, such as L3=32MiB",
@@ -81,18 +79,6 @@ def test_a_model_that_says_nonsense_is_refused(tmp_path):
     )
     (tmp_path / "at.csv").write_text("subject,size_elements,beside\ntriad,1,triad:1\n")
     refused(apportion_here("predict", "m.json", "--at", "at.csv", cwd=tmp_path), "m.json: ")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="pinning is for Linux")
-def test_one_core_has_no_neighbours(tmp_path):
-    cpu = min(os.sched_getaffinity(0))
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {cpu})
-    try:
-        done = apportion_here("calibrate", "neighbours", cwd=tmp_path)
-    finally:
-        os.sched_setaffinity(0, before)
-    refused(done, "only one core may be used here, and two have to meet")
 
 
 def kept(store):

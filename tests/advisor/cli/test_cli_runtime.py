@@ -65,11 +65,6 @@ def test_bad_runs_get_their_lines(refused, tmp_path, path):
     assert not (tmp_path / "m.json").exists()
 
 
-def test_a_table_that_is_not_there_is_one_line(apportion, tmp_path):
-    path = tmp_path / "none.csv"
-    assert apportion("fit", path, "--formula", "N") == (2, "", f"error: {path}: no such file or directory\n")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

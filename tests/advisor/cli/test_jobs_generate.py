@@ -76,7 +76,6 @@ def test_an_overloaded_stream_is_said(tmp_path):
     ("arguments", "said"),
     [
         (("-o", "s.csv"), "error: --output: s.csv is no name of a log; let it end in .swf or .swf.gz"),
-        (("-o", "s.swf", "--load", "0"), "error: --load: 0 is no offered load; give a positive number, such as 0.8"),
         (("-o", "s.swf", "--most", "5h"), "error: --most has no effect with --estimates none: leave it out"),
         (
             ("-o", "s.swf", "--estimates", "tsafrir", "--most", "x"),

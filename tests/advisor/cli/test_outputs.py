@@ -510,21 +510,6 @@ def busy_runs(folder):
     return [*command, "-o", folder / "runs.csv"], folder / "runs.csv"
 
 
-def busy_quickstart(folder):
-    (folder / "out").mkdir()
-    return ["quickstart", "-o", folder / "out"], folder / "out"
-
-
-def busy_load_check(folder):
-    (folder / "out").mkdir()
-    return ["lab", "load-check", "--kernel", "dgemm", "-o", folder / "out"], folder / "out"
-
-
-def busy_papers(folder):
-    (folder / "out").mkdir()
-    return ["lab", "reproduce", "gbbp", "-o", folder / "out"], folder / "out"
-
-
 def busy_memory(folder):
     return ["calibrate", "memory", "-o", folder / "m.json"], folder / "m.json.partial"
 
@@ -535,10 +520,7 @@ def busy_messages(folder):
 
 @pytest.mark.parametrize(
     "busy",
-    [
-        *(busy_calibration, busy_store, busy_runs, busy_quickstart, busy_load_check, busy_papers),
-        *(busy_memory, busy_messages),
-    ],
+    [busy_calibration, busy_store, busy_runs, busy_memory, busy_messages],
 )
 def test_the_second_at_one_place_is_refused(tmp_path, busy):
     command, place = busy(tmp_path)

@@ -13,7 +13,7 @@ from simulator import load_scenario, read_template
 from simulator.experiments.sweep import simulated
 from simulator.experiments.whatif import read_varied
 from tests.support.command_line import APPORTION, ROOT
-from tests.support.sweep_points import never, thread, write
+from tests.support.sweep_points import thread, write
 
 TWO_CORES = ROOT / "scenarios" / "tutorial" / "two-cores.yaml"
 LINK = "platform.link.bandwidth"
@@ -174,18 +174,6 @@ def test_bad_input_is_one_line(apportion, monkeypatch, tmp_path, arguments, erro
     (line,) = errors.splitlines()
     assert line.startswith("error: ")
     assert error in line
-
-
-def test_results_of_another_scenario_are_refused(apportion, monkeypatch, tmp_path):
-    monkeypatch.setattr(command, "_where", lambda *_: never)
-    folder = tmp_path / "out"
-    folder.mkdir()
-    (folder / "manifest.json").write_text('{"format": 1, "kind": "runs", "files": ["runs.csv"]}')
-    code, _, errors = apportion("whatif", write(tmp_path), "--vary", f"{LINK}=x2", "-o", folder, "--resume")
-    assert (code, errors) == (
-        2,
-        f"error: --output: {folder} holds results of `apportion simulate`; name another folder\n",
-    )
 
 
 @pytest.mark.slow

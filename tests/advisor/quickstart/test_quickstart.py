@@ -135,19 +135,3 @@ def test_a_budget_that_is_none(apportion, tmp_path, budget):
     assert f"'{budget}'" in err
     assert err.count("\n") == 1
     assert not (tmp_path / "out").exists()
-
-
-def test_an_output_that_is_a_file_or_cannot_be_written(tmp_path):
-    """Root may write anywhere, so folders are those of the system's own file systems."""
-    (tmp_path / "file").write_text("precious")
-    for output, message in (
-        (tmp_path / "file", "a folder is needed and a file stands there"),
-        (Path("/proc/x"), "nothing can be written"),
-        (Path("/sys/kernel"), "nothing can be written there"),
-    ):
-        done = apportion("quickstart", "-o", str(output))
-        assert done.returncode == 2
-        assert done.stderr.startswith(f"error: --output: {output}: ")
-        assert message in done.stderr
-        assert done.stderr.count("\n") == 1
-    assert (tmp_path / "file").read_text() == "precious"
