@@ -37,7 +37,7 @@ Document = Mapping[str, Any]
 
 DOCUMENTS = ("result.json", "cluster.json", "verification.json", "comparison.json", "advice.json", "manifest.json")
 """Where a folder of results says what it holds: the first of these that is there."""
-WRITERS = "simulate, advise, whatif, verify, jobs, quickstart, cluster, allocate or calibrate"
+WRITERS = "simulate, advise, whatif, verify, jobs, quickstart, cluster, fit or calibrate"
 FIRST = {"advise": "strategies", "quickstart": "verification"}
 """By the command: what is drawn by default, where that is not the first figure of its page."""
 LEAST_IN, MOST_IN = 1.0, 40.0
@@ -204,7 +204,7 @@ def _runtime(path: Path) -> tuple[str, list[plots.Drawing]]:
 
 
 def _process_counts(path: Path) -> tuple[str, list[plots.Drawing]]:
-    return "allocate fit", [plots.process_counts(calibration.load_allocation_fit(path))]
+    return "model of process counts", [plots.process_counts(calibration.load_allocation_fit(path))]
 
 
 MODELS: Mapping[str, Callable[[Path], tuple[str, list[plots.Drawing]]]] = {
