@@ -84,7 +84,7 @@ def plot(thing: object, *, over: str | None = None, level: float = intervals.LEV
 def draw(result: Path, output: Path, *, kind: str | None, width_in: float, height_in: float | None) -> Drawable:
     """Write a figure of a result; what could be drawn.
 
-    Raises ScenarioError if the file or folder holds no result, or the figure is too small for its text.
+    Raises ScenarioError if the file or folder holds no result.
     """
     plots.figure_kind(output)
     found = drawable(result)

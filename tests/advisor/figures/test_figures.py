@@ -140,7 +140,6 @@ def test_lengths_have_units():
         ("{r} -o f.pdf --width 3.4", "'3.4' is no length; write one such as 3.4in, 86mm or 8.6cm"),
         ("{r} -o f.pdf --width 0in", "give 1in to 40in"),
         ("{r} -o f.pdf --height 90in", "give 1in to 40in"),
-        ("{r} -o f.pdf --width 1in", "the figure is too small"),
         ("{r} -o f.gif", "name a file that ends in png, svg, pdf"),
         ("{r} -o f.pdf --kind pie", "--kind is 'pie'; a result of simulate is drawn as makespans, runs"),
         ("{r}/runs.csv -o f.pdf", "time_s"),
