@@ -62,3 +62,9 @@ def test_nothing_is_shared_where_something_else_is_drawn(load, speed):
     found, simulated = run_alike(made, 100)
     assert np.array_equal(found.makespan_ticks, run(made).makespan_ticks)
     assert simulated == found.makespan_ticks.size
+
+
+def test_the_first_of_those_that_are_alike_is_simulated_itself():
+    made = compared(trace([0, 8], [0, 2], 10))
+    assert np.array_equal(run_alike(made, 100)[0].makespan_ticks[:, 0], run(made).makespan_ticks[:, 0])
+    assert run_alike(made, 100)[1] < 5 * len(SPLITS)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from advisor.jobs.forecast import StartForecasts, _Queue, forecast
+from advisor.jobs.forecast import StartForecasts, _Past, _Queue, forecast
 from simulator import Policy, ScenarioError, make_stream, run_jobs
 from tests.studies import job_forecasts as study
 
@@ -82,3 +82,16 @@ def test_intervals_hold_on_the_second_half_of_a_log():
     assert low < study.GOAL[1]
     assert high > study.GOAL[0]
     assert study.GOAL[0] - 0.03 < study.held(rows).mean() < study.GOAL[1] + 0.03
+
+
+def test_run_times_are_longer_than_a_job_has_lasted_and_end_at_the_limit():
+    draw = np.random.default_rng(1)
+    past = _Past(draw.integers(0, 3, 200), np.full(200, 1000.0), draw.random(200), np.arange(200))
+    drawn = past.lasting(1, 1000.0, 600.0, draw.random(500))
+    assert drawn.min() > 600
+    assert drawn.max() <= 1000
+    assert past.lasting(1, 1000.0, 999.999, np.array([0.1, 0.9])).tolist() == [1000.0, 1000.0]
+    own = np.full(200, 0.9)
+    own[past.user == 1] = 0.1
+    shares = np.mean(_Past(past.user, past.limit_s, own, past.order).lasting(1, 1000.0, 0.0, draw.random(2000)) < 500)
+    assert 0.8 < shares < 1, "the user's own jobs count most, others a little"

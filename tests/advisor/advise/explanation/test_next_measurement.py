@@ -131,3 +131,12 @@ def test_a_doubtful_link_is_a_source():
     assert by_name["link.json"].what == "link"
     assert by_name["link.json"].command == "apportion cluster --hosts THIS,OTHER -o link-2"
     assert not {"link latency", "link bandwidth"} & set(found.unstated)
+
+
+def test_measuring_removes_what_is_not_drift_and_half_of_that():
+    one = made(doubted(0.1, "a.json"), doubted(0.1, "b.json"), inputs=("a.json",))
+    _, found = next_measurement(one, asked(one))
+    noise = 0.03**2 / 10
+    removable = 0.75 / 2 + 0.25
+    for candidate in found.ranked:
+        assert candidate.removed == pytest.approx(removable * removable * 0.01 / (removable * 0.01 + noise))
