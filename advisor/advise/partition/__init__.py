@@ -5,7 +5,6 @@ from advisor.advise.partition.discontinuous import discontinuous
 from advisor.advise.partition.equal import equal
 from advisor.advise.partition.functional import functional
 from advisor.advise.partition.grid2d import grid2d
-from advisor.advise.partition.iterative import iterative
 from advisor.advise.partition.methods import METHODS, partition, partition_csv, partition_document, partition_options
 from advisor.advise.partition.proportional import proportional
 from advisor.advise.partition.result import Partition
@@ -22,7 +21,6 @@ __all__ = [
     "equal",
     "functional",
     "grid2d",
-    "iterative",
     "partition",
     "partition_csv",
     "partition_document",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from advisor.advise.partition import METHODS, Partition, SpeedKinds, banded, iterative
+from advisor.advise.partition import METHODS, Partition, SpeedKinds, banded
 from simulator import ScenarioError
 from tests.advisor.advise.partition.cases import least_makespan, random_cases
 
@@ -16,12 +16,8 @@ def mean_case(units, pes):
     return banded(units, pes, low=pes.speeds * 0.7, high=pes.speeds * 1.2, replications=20)
 
 
-def measured(units, pes):
-    return iterative(units, pes, measure=pes.times_s, most_iterations=4)
-
-
 ALL = {name: method for name, method in METHODS.items() if name != "banded"}
-ALL |= {"banded, worst": worst_case, "banded, mean": mean_case, "iterative": measured}
+ALL |= {"banded, worst": worst_case, "banded, mean": mean_case}
 OWN_MAKESPAN = {"banded, worst", "banded, mean"}
 """Those whose makespan is not that of the middle speeds."""
 
