@@ -49,7 +49,7 @@ LINES = {
     "simulator/calibration": (13_760, 12_800),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (640, 640),
-    "advisor/advise": (9_700, 8_000),
+    "advisor/advise": (9_660, 8_000),
     "advisor/verification advisor/whatif": (3_745, 3_400),
     "advisor/quickstart advisor/cluster": (1_165, 900),
     "advisor/jobs": (1_650, 1_400),

@@ -7,6 +7,7 @@ are simulated on all draws. Draws whose loads stay as they are during a run, ali
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -110,6 +111,7 @@ class Judge:
         self._seen: dict[Key, Seen] = {}
         self._truths: NDArray[np.int64] | None = None
         self._best: Seen | None = None
+        self._only: tuple[int, ...] | None = None
         self._of_best: tuple[Seen | None, dict[int, float]] = None, {}
         known = rates(self.scenario) if space.objective in {"cost", "energy"} else {}
         self._rates = known.get(space.objective)
@@ -129,7 +131,25 @@ class Judge:
     @property
     def best(self) -> Configuration | None:
         """The one with the least objective of all that were asked for; None before memory held one."""
+        if self._only is not None:
+            return next(iter(self.best_placed(1, near=math.inf)), None)
         return None if self._best is None else self._best.configuration
+
+    @contextmanager
+    def only(self, configuration: Configuration, *, share: float) -> Iterator[None]:
+        """While it lasts, what is best is so among configurations of the same processes on each PE.
+
+        Parameters
+        ----------
+        share
+            Of all computations that it may simulate, what it may in this time.
+        """
+        most = self._most
+        self._only, self._most = _team(configuration), min(most, self.spent + share * most)
+        try:
+            yield
+        finally:
+            self._only, self._most = None, most
 
     def value(self, configuration: Configuration) -> float:
         """The objective, from few draws by the ratio to the best on these; infinite for what was not simulated."""
@@ -159,13 +179,15 @@ class Judge:
         """What a second of a configuration counts for."""
         return 1.0 if self._rates is None else rate_of(self.scenario, configuration, self._rates)
 
-    def best_placed(self, count: int, *, near: float) -> list[Configuration]:
+    def best_placed(self, count: int, *, near: float, ordered: bool = True) -> list[Configuration]:
         """The best configurations of different placements and grids.
 
         Parameters
         ----------
         near
             Times the best objective, at most.
+        ordered
+            Whether the order of ranks and the grid make placements different.
         """
         if self._best is None:
             return []
@@ -174,7 +196,9 @@ class Judge:
         for value, seen in self.ranked():
             if value > limit or len(found) >= count:
                 break
-            found.setdefault((seen.configuration.placement, seen.configuration.grid), seen.configuration)
+            one, team = seen.configuration, _team(seen.configuration)
+            if self._only in (None, team):
+                found.setdefault((one.placement, one.grid) if ordered else team, one)
         return list(found.values())
 
     def simplest(self, *, within: float) -> list[Configuration]:
@@ -416,6 +440,11 @@ class Judge:
 
 def _key(configuration: Configuration) -> Key:
     return configuration.partition, configuration.placement, configuration.grid
+
+
+def _team(configuration: Configuration) -> tuple[int, ...]:
+    """The PE of each process, whatever their order."""
+    return tuple(sorted(configuration.placement))
 
 
 def _nothing(configuration: Configuration) -> Seen:

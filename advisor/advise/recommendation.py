@@ -49,7 +49,6 @@ from advisor.advise.strategies import (
     tied,
     unused,
     usual_vary,
-    within_memory,
     without_uneven,
 )
 from advisor.results import (
@@ -729,13 +728,11 @@ def _naive(scenario: Scenario, benchmark_speeds: Sequence[float] | None) -> list
 
 def _by_functional(asked: Asked) -> list[Configuration]:
     """The functional partition, and one that memory holds where it does not hold that."""
-    scenario, work = asked.scenario, asked.scenario.application.work
+    scenario = asked.scenario
     found = partitions.divided("functional", scenario, range(len(scenario.platform.pes)))
-    made = [Configuration.one_each("functional", found, rule="functional")]
-    if scenario.lacking_bytes(made[-1]) > 0:
-        limited = work.fitting(within_memory(scenario, partitions.model_times(scenario)))
-        made.append(Configuration.one_each("within-memory", limited))
-    return made
+    functional = Configuration.one_each("functional", found, rule="functional")
+    limited = asked.space.within_memory(functional)
+    return [functional] if limited is functional else [functional, renamed(limited, "within-memory")]
 
 
 def _shown(value: float, objective: Objective) -> str:

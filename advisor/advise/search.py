@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from advisor.advise.judge import Judge
-from advisor.advise.proposers import RANKS, STARTS, Propose
+from advisor.advise.proposers import RANKS, STARTS, WITHIN, Propose
 from advisor.advise.space import Space
 from advisor.advise.spending import OutOfBudgetError
 from simulator import Configuration, ties
@@ -15,6 +15,10 @@ GAIN = 2e-4
 """Share of the objective that a round of turns has to gain for another one."""
 AGAIN = 0.005
 """Share that a turn of one proposer has to gain to have the next one, too."""
+RIVALS, RIVAL_TURNS, NEAR = (3, 1), 3, 1.5
+"""Further sets of processes that are improved, round by round; turns of a round; times the best, at most."""
+RIVAL_SHARE = 1 / 200
+"""Of what a search may simulate, for a rival in a round."""
 SEARCH_FIRST = 1_000_000
 """Number of the first replication that a search looks at."""
 
@@ -34,6 +38,19 @@ def search(space: Space, judge: Judge, given: Sequence[Configuration], *, allowe
         judge.spending.cut.append("search")
         return
     improve(space, judge, allowed=allowed)
+    _rivals(space, judge, allowed)
+
+
+def _rivals(space: Space, judge: Judge, allowed: Allowed) -> None:
+    """Improve on further sets of processes, too: how good they are shows only with the best units and order of each."""
+    before = judge.best
+    for count in RIVALS:
+        for one in judge.best_placed(1 + count, near=NEAR, ordered=False)[1:]:
+            if not judge.spending.cut:
+                with judge.only(one, share=RIVAL_SHARE):
+                    improve(space, judge, allowed=allowed, ranks=WITHIN, turns=RIVAL_TURNS)
+    if judge.best != before and not judge.spending.cut:
+        improve(space, judge, allowed=allowed)
 
 
 def improve(

@@ -4,6 +4,7 @@ A placement names the PE of each process in the order of ranks. The units of its
 with which all end together. Processes that are alike get alike.
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,8 @@ NAME = "joint"
 """The name of what a search finds."""
 FINE, SETTLING, CLOSE = 20, 16, 1e-4
 """Units for each process from which on shares settle by their rates, in so many rounds at most, to so near."""
+FILLED = 12
+"""Rounds in which units leave nodes whose memory does not hold them, at most."""
 MOST_GROUPS = 12
 """Groups of alike processes up to which those at the edge of a node are groups of their own."""
 
@@ -132,11 +135,26 @@ class Space:
         return self.balanced(placement)[0]
 
     def balanced(self, placement: Sequence[int]) -> tuple[Configuration, float]:
-        """The same, and the seconds that the model says; see `partitions.process_times`."""
-        placed = tuple(placement)
+        """The same, and the seconds that the model says; see `partitions.process_times`.
+
+        Where memory does not hold it, the nodes that hold most come first: a first process may have to hold everything.
+        """
+        placed, node_of = tuple(placement), self.scenario.platform.node_of
         if placed not in self._balanced:
-            self._balanced[placed] = self._by_model(placed)
+            made = self._by_model(placed)
+            if len(made[0].placement) < len(placed) or self.scenario.lacking_bytes(made[0]) > 0:
+                turned = tuple(sorted(placed, key=lambda pe: -self._room_bytes[int(node_of[pe])]))
+                made = self._by_model(turned) if turned != placed else made
+            self._balanced[placed] = made
         return self._balanced[placed]
+
+    @cached_property
+    def _room_bytes(self) -> list[float]:
+        """What each node holds, infinite where it does not say; (node,)."""
+        return [
+            math.inf if node.memory_bytes is None or node.swap_bytes is None else node.memory_bytes + node.swap_bytes
+            for node in self.scenario.platform.known_nodes
+        ]
 
     def _by_model(self, placed: Placement) -> tuple[Configuration, float]:
         groups = self.groups(placed)
@@ -155,7 +173,10 @@ class Space:
         sizes = np.array([len(group) for group in groups], dtype=np.float64)
         fine = self.units >= FINE * len(placed)
         counts = _settled(self.units, sizes, times_s) if fine else partitions.by_times(self.units, len(groups), times_s)
-        return self.shared(placed, groups, counts), float(times_s(np.array(counts)).max())
+        made = self.shared(placed, groups, counts)
+        if made.placement == placed:  # memory may not have held what the model wants
+            counts = [sum(made.partition[rank] for rank in group) for group in groups]
+        return made, float(times_s(np.array(counts)).max())
 
     def shared(self, placement: Placement, groups: Sequence[Sequence[int]], counts: Sequence[int]) -> Configuration:
         """The units of each group divided evenly among its processes."""
@@ -174,7 +195,40 @@ class Space:
     ) -> Configuration:
         """A configuration as near to a partition as the application can use, without processes that do nothing."""
         parts = self.scenario.application.work.fitting(tuple(partition), grid)
-        return self.without_idle(Configuration(NAME, parts, placement, grid, rule=rule))
+        made = Configuration(NAME, parts, placement, grid, rule=rule)
+        return self.without_idle(self.within_memory(made) if self.unequal else made)
+
+    def within_memory(self, configuration: Configuration) -> Configuration:
+        """The same with fewer units on nodes whose memory does not hold them, and more on all others in proportion.
+
+        It is unchanged where no node says what it holds, or all nodes are full.
+        """
+        platform, work = self.scenario.platform, self.scenario.application.work
+        room_bytes = np.array(self._room_bytes)
+        node_of, wanted = platform.node_of[list(configuration.placement)], evened(configuration)
+        found, full = configuration, np.zeros(room_bytes.size, dtype=np.bool_)
+        before: tuple[Floats, Floats] = np.zeros(room_bytes.size), np.zeros(room_bytes.size)
+        for _ in range(FILLED if np.isfinite(room_bytes).any() else 0):
+            parts = np.array(found.partition)
+            held, totals = (
+                np.bincount(node_of, weights=of_process, minlength=full.size).astype(np.float64)
+                for of_process in (self.scenario.program(found).footprints_bytes, parts)
+            )
+            full |= held > room_bytes
+            free = ~full[node_of]
+            if not np.any(held > room_bytes):
+                return found
+            if not wanted[free].any():
+                break
+            each = (held - before[0]) / np.where(totals == before[1], np.inf, totals - before[1])  # bytes of a unit
+            before = held, totals
+            for node in np.flatnonzero(held > room_bytes).tolist():
+                gone = max(1.0, np.ceil((held[node] - room_bytes[node]) / max(each[node], 1e-9)))
+                here = node_of == node
+                parts[here] = whole_units(parts[here] + 1e-9, max(0, int(totals[node] - gone)))
+            parts[free] = whole_units(wanted[free], self.units - int(parts[~free].sum()))
+            found = replace(found, partition=work.fitting(tuple(parts.tolist()), found.grid), rule="")
+        return configuration
 
     def without_idle(self, configuration: Configuration) -> Configuration:
         """The same without processes that have no units, where the application runs so; a master stays."""
@@ -220,6 +274,15 @@ def _settled(units: int, sizes: Floats, times_s: partitions.Times) -> list[int]:
             break
         shares = np.maximum(moved, sizes)  # a unit each
     return [int(count) for count in best]
+
+
+def evened(configuration: Configuration) -> Floats:
+    """The units of each process, as parts of a unit where those of one PE differ by no more than one; (process,)."""
+    placement, units = np.array(configuration.placement), np.array(configuration.partition, dtype=np.float64)
+    for pe in np.unique(placement).tolist():
+        if np.ptp(units[placement == pe]) <= 1:
+            units[placement == pe] = units[placement == pe].mean()
+    return units
 
 
 def runs_as(scenario: Scenario, processes: int) -> bool:

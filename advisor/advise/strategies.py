@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simulator import AS_NOW, Configuration, Scenario, ScenarioError, partitions, ties, units
+from simulator import AS_NOW, Configuration, Scenario, ScenarioError, ties, units
 
 EQUAL_WORK = ("hpl",)
 """Applications that give each process as much as any other: unequal PEs need unequal numbers of processes."""
@@ -16,8 +16,6 @@ TIE = 0.01
 """Expected loss to the best, as a share, up to which candidates are a tie, of which the simplest is advised."""
 WORTH_MOVING = 0.03
 """The same where units move in the best: that has to be written into the program, and speeds are known to no better."""
-BEYOND = 1e9
-"""How many times longer a PE takes for units that its memory does not hold, in a search that looks at times only."""
 
 
 @dataclass(frozen=True)
@@ -99,46 +97,6 @@ def without_uneven(
     left = [one.name for one in found if one not in kept and one.name != "allocation"]  # the best of the others
     why = f"left out: {scenario.application.name} gives each process as much as any other (--vary both shows them)"
     return kept, (f"strategies {', '.join(left)}: {why}",) if left else ()
-
-
-def within_memory(scenario: Scenario, times_s: partitions.Times) -> tuple[int, ...]:
-    """The partition by times, in which no PE gets more than its part of its node's memory and swap, if that is enough.
-
-    Parameters
-    ----------
-    times_s
-        Of all PEs, one process on each.
-    """
-    most = np.array([_most_units(scenario, pe) for pe in range(len(scenario.platform.pes))])
-
-    def limited_s(counts: np.ndarray) -> np.ndarray:
-        return np.asarray(times_s(counts) * np.where(counts > most, BEYOND, 1.0))
-
-    return partitions.by_times(scenario.application.work.units, most.size, limited_s)
-
-
-def _most_units(scenario: Scenario, pe: int) -> int:
-    """The most units whose footprint a PE's part of its node holds, by bisection."""
-    platform, work = scenario.platform, scenario.application.work
-    node = platform.known_nodes[platform.node_of[pe]]
-    if node.memory_bytes is None or node.swap_bytes is None:
-        return work.units
-    sharing = int(np.sum(platform.node_of == platform.node_of[pe]))
-    limit = (node.memory_bytes + node.swap_bytes) / sharing
-    count = len(platform.pes)
-
-    def holds(units_here: int) -> bool:
-        partition = [0] * count
-        partition[pe - 1] = work.units - units_here
-        partition[pe] += units_here
-        program = work.program(Configuration.one_each("memory", work.fitting(tuple(partition))))
-        return bool(program.footprints_bytes[pe] <= limit)
-
-    low, high = 0, work.units + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
 
 
 def usual_vary(scenario: Scenario, *, oversubscribe: bool = False) -> tuple[str, ...]:

@@ -19,5 +19,7 @@ RANKS: tuple[tuple[Propose, ...], ...] = (
     (orders.propose, grids.propose),
     (shares.moved,),
 )
+WITHIN: tuple[tuple[Propose, ...], ...] = ((shares.levelled,), (orders.propose, grids.propose), (shares.moved,))
+"""Those that keep the processes on each PE."""
 
-__all__ = ["RANKS", "STARTS", "Propose"]
+__all__ = ["RANKS", "STARTS", "WITHIN", "Propose"]

@@ -68,7 +68,7 @@ def _orders(space: Space, base: Configuration) -> Iterator[list[int]]:
     yield sorted(ranks, key=placement.__getitem__)
     for blocks in _blocks(space, placement):
         count = len(blocks)
-        some = itertools.permutations(range(count)) if count <= MOST_BLOCKS else _turned(count)
+        some = itertools.permutations(range(count)) if count <= MOST_BLOCKS else _moved(count)
         yield from ([rank for block in chosen for rank in blocks[block]] for chosen in some)
         turns = max(map(len, blocks))
         yield [block[turn] for turn in range(turns) for block in blocks if turn < len(block)]
@@ -76,12 +76,13 @@ def _orders(space: Space, base: Configuration) -> Iterator[list[int]]:
         yield from map(list, itertools.permutations(ranks))
 
 
-def _turned(count: int) -> Iterator[Sequence[int]]:
-    """Many blocks: as they are, reversed, and each one at the end."""
+def _moved(count: int) -> Iterator[Sequence[int]]:
+    """Many blocks: reversed, and each one at each other place."""
     every = list(range(count))
     yield every[::-1]
-    for one in every:
-        yield [*(other for other in every if other != one), one]
+    for one, place in itertools.product(every, every):
+        rest = [other for other in every if other != one]
+        yield [*rest[:place], one, *rest[place:]]
 
 
 def _leaders(space: Space, placement: Placement) -> list[int]:
@@ -97,8 +98,7 @@ def _but(placement: Placement, first: int) -> Placement:
 
 
 def _blocks(space: Space, placement: Placement) -> Iterator[list[list[int]]]:
-    """Ranks by switch, by kind and by node, in the order of the PEs."""
-    order = sorted(range(len(placement)), key=lambda rank: space.order.rank[placement[rank]])
+    """Ranks by switch, by kind and by node, in the order in which these come first."""
     node_of = space.scenario.platform.node_of.tolist()
     keys: tuple[Sequence[Hashable], ...] = (
         [space.order.switch_of[pe] for pe in placement],
@@ -107,7 +107,7 @@ def _blocks(space: Space, placement: Placement) -> Iterator[list[list[int]]]:
     )
     for key_of in keys:
         blocks: dict[Hashable, list[int]] = {}
-        for rank in order:
+        for rank in range(len(placement)):
             blocks.setdefault(key_of[rank], []).append(rank)
         if len(blocks) > 1:
             yield list(blocks.values())

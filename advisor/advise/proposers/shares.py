@@ -16,8 +16,10 @@ WORST = {"mean": 1.0, "p95": 0.05, "worst": 0.01}
 """Part of the draws, the worst ones, whose mean an objective is about."""
 EDGED = (0.01, 0.03, 0.06)
 """Parts of their units that processes have less for each neighbour on another node."""
-STEPS = (0.01, 0.0025)
+STEPS = (0.04, 0.01, 0.0025)
 """Units that move from one group to another, as shares of all; and a unit for each of its processes."""
+MOST_ALONE = 64
+"""Processes up to which units of each one are levelled by its own times."""
 MOST_HEADS = 4
 """Groups up to which units are moved between each two of them."""
 WIDE = 3
@@ -38,6 +40,8 @@ def levelled(space: Space, judge: Judge) -> Iterator[Configuration]:
             ends = np.array([judge.ends(base)[group].mean() for group in groups])
             late, early = ties.first_most(ends), ties.first_least(ends)
             yield from _between(space, base, groups, [(late, early), (early, late)])
+        if base == judge.best and len(base.partition) <= MOST_ALONE:
+            yield from _met(space, base, judge.seen(base))
 
 
 def _levelled(space: Space, base: Configuration, groups: list[list[int]], seen: Seen) -> Iterator[Configuration]:
@@ -52,6 +56,20 @@ def _levelled(space: Space, base: Configuration, groups: list[list[int]], seen: 
             yield _with(space, base, groups, np.maximum((1 - part) * shares + part * level, sizes * (shares > 0)))
         if space.units < FINE * len(base.partition):
             yield _finest(space, base, np.average(table, axis=0, weights=seen.weights))
+
+
+def _met(space: Space, base: Configuration, seen: Seen) -> Iterator[Configuration]:
+    """Units with which processes end at once, if each unit of a process takes what one of its own takes now."""
+    ends, busy = (np.average(table, axis=0, weights=seen.weights) for table in (seen.ends, seen.busy))
+    parts = np.array(base.partition, dtype=np.float64)
+    held = (parts > 0) & (busy > 0)
+    rates = parts[held] / busy[held]
+    for part in PARTS[:2]:
+        moved = parts.copy()
+        moved[held] += part * rates * (np.sum(rates * ends[held]) / rates.sum() - ends[held])
+        yield space.configured(
+            base.placement, tuple(whole_units(np.maximum(moved, held), space.units).tolist()), grid=base.grid
+        )
 
 
 def balance(shares: Floats, rows: Floats, weights: Floats, *, part: float) -> Floats:

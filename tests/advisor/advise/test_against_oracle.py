@@ -14,8 +14,8 @@ from tests.support.advice_judged import JUDGED, NEAR, WORST, against_oracle
 from tests.support.advice_oracle import FRESH
 
 CASES = 40
-MISSED = (81, 91, 121, 124, 145, 169, 180, 187, 192, 230, 241, 270, 324, 337)
-"""More cases of the study, by up to 15 % before units were levelled by draws and new PEs began with little."""
+MISSED = (44, 81, 91, 121, 124, 145, 169, 180, 187, 192, 230, 241, 250, 266, 270, 324, 337)
+"""More cases of the study, once behind by up to 15 %: units were not levelled by draws, nor kept within memory."""
 
 
 @pytest.mark.slow

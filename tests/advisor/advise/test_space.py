@@ -1,0 +1,73 @@
+"""Units within the memory of nodes, and the search for the best of further sets of processes."""
+
+import pytest
+
+from advisor.advise.judge import Judge
+from advisor.advise.search import RIVAL_SHARE
+from advisor.advise.space import Space
+from advisor.advise.spending import Spending
+from simulator import Configuration
+from tests.support.advice_cases import loaded
+
+
+def scenario(folder, name, parameters, memory):
+    """A node without a limit, and a faster one with so much memory, two cores each."""
+    slow, fast = ({"pes": [{"cores": 2, "speeds": {"k": f"{speed} Mflop/s"}}], "name": f"n{speed}"} for speed in (1, 3))
+    document = {
+        "format": 1,
+        "platform": {
+            "nodes": [slow, fast | {"memory": memory, "swap": "0B"}],
+            "network": {
+                "topology": "star",
+                "link": {"latency": "20us", "bandwidth": "1GB/s"},
+                "loopback": {"latency": "1us", "bandwidth": "5GB/s"},
+            },
+        },
+        "application": {"name": name, "kernel": "k", "parameters": parameters},
+        "configurations": {"as-now": {"partition": "equal", "pes": ["n1"]}},
+    }
+    return loaded(document, folder)
+
+
+@pytest.fixture
+def stencil(tmp_path):
+    """Memory of the faster node holds 38 of 200 rows, in two strips."""
+    return scenario(tmp_path, "stencil", {"n": 200, "iterations": 5}, "128000B")
+
+
+def test_units_that_memory_does_not_hold_are_done_by_others(stencil):
+    made = Space(stencil).divided((0, 0, 1, 1))
+    assert made.partition == (81, 81, 19, 19)
+    assert stencil.lacking_bytes(made) == 0
+    assert stencil.lacking_bytes(Configuration("more", (81, 80, 20, 19), made.placement)) > 0
+
+
+def test_what_memory_holds_stays_and_what_no_node_holds_is_not_changed(stencil):
+    space = Space(stencil)
+    fits, full = (Configuration("c", *one) for one in (((181, 19), (0, 1)), ((100, 100), (1, 1))))
+    assert space.within_memory(fits) is fits
+    assert space.within_memory(full) is full
+
+
+def test_the_node_that_holds_all_keys_has_the_first_process(tmp_path):
+    sort = scenario(tmp_path, "sort", {"n": 10_000}, "100000B")
+    made = Space(sort).divided((1, 1, 0, 0))
+    assert made.placement == (0, 0, 1, 1)
+    assert sort.lacking_bytes(made) == 0
+
+
+def test_the_best_may_be_asked_for_among_those_of_the_same_processes(stencil):
+    space = Space(stencil)
+    judge = Judge(space, Spending(), draws=1)
+    alone, both = space.divided((0, 0)), space.divided((0, 0, 1, 1))
+    other = Configuration("c", (120, 80), (0, 0))
+    judge.of([other, alone, both])
+    assert judge.best == both
+    assert judge.best_placed(3, near=100, ordered=False) == [both, alone]
+    with judge.only(other, share=RIVAL_SHARE):
+        assert judge.best == alone
+        assert judge.best_placed(3, near=100) == [alone]
+        assert not judge.tired
+    with judge.only(other, share=-1.0):
+        assert judge.tired
+    assert judge.best == both
