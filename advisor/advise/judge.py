@@ -136,16 +136,13 @@ class Judge:
         return None if self._best is None else self._best.configuration
 
     @contextmanager
-    def only(self, configuration: Configuration, *, share: float) -> Iterator[None]:
+    def only(self, configuration: Configuration, *, effort: float) -> Iterator[None]:
         """While it lasts, what is best is so among configurations of the same processes on each PE.
 
-        Parameters
-        ----------
-        share
-            Of all computations that it may simulate, what it may in this time.
+        `effort`: computations that may be simulated in this time.
         """
         most = self._most
-        self._only, self._most = _team(configuration), min(most, self.spent + share * most)
+        self._only, self._most = _team(configuration), min(most, self.spent + effort)
         try:
             yield
         finally:

@@ -17,8 +17,9 @@ AGAIN = 0.005
 """Share that a turn of one proposer has to gain to have the next one, too."""
 RIVALS, RIVAL_TURNS, NEAR = (3, 1), 3, 1.5
 """Further sets of processes that are improved, round by round; turns of a round; times the best, at most."""
-RIVAL_SHARE = 1 / 200
-"""Of what a search may simulate, for a rival in a round."""
+RIVAL_SHARE, MOST_RIVAL = 1 / 4, 64
+"""Of what was simulated when the best was found, for a rival in a round; processes of the best up to which there are
+rivals: among 800 they took three times what the search takes, and gained nothing."""
 SEARCH_FIRST = 1_000_000
 """Number of the first replication that a search looks at."""
 
@@ -43,11 +44,13 @@ def search(space: Space, judge: Judge, given: Sequence[Configuration], *, allowe
 
 def _rivals(space: Space, judge: Judge, allowed: Allowed) -> None:
     """Improve on further sets of processes, too: how good they are shows only with the best units and order of each."""
-    before = judge.best
+    before, effort = judge.best, RIVAL_SHARE * judge.spent
+    if before is None or len(before.placement) > MOST_RIVAL:
+        return
     for count in RIVALS:
         for one in judge.best_placed(1 + count, near=NEAR, ordered=False)[1:]:
             if not judge.spending.cut:
-                with judge.only(one, share=RIVAL_SHARE):
+                with judge.only(one, effort=effort):
                     improve(space, judge, allowed=allowed, ranks=WITHIN, turns=RIVAL_TURNS)
     if judge.best != before and not judge.spending.cut:
         improve(space, judge, allowed=allowed)
