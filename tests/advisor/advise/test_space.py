@@ -64,10 +64,10 @@ def test_the_best_may_be_asked_for_among_those_of_the_same_processes(stencil):
     judge.of([other, alone, both])
     assert judge.best == both
     assert judge.best_placed(3, near=100, ordered=False) == [both, alone]
-    with judge.only(other, share=RIVAL_SHARE):
+    with judge.only(other, effort=RIVAL_SHARE * judge.spent):
         assert judge.best == alone
         assert judge.best_placed(3, near=100) == [alone]
         assert not judge.tired
-    with judge.only(other, share=-1.0):
+    with judge.only(other, effort=-1.0):
         assert judge.tired
     assert judge.best == both
