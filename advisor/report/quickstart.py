@@ -13,7 +13,7 @@ from advisor.report.picture import answer_picture
 from advisor.report.strategies import first_rows, strategies_section
 from advisor.report.timelines import Timeline, TooLong, timeline_section
 from advisor.report.verdict import speeds_line, verdict
-from advisor.report.verification import errors_of, first_measured, measured_text, verification_section
+from advisor.report.verification import errors_of, first_measured, verification_section
 from advisor.results import Compared, Provenance
 from advisor.verification.check import VerifiedConfiguration
 from advisor.verification.pieces import Piece
@@ -189,9 +189,9 @@ def _verdict(result: QuickstartResult) -> str:
 
 def _facts(result: QuickstartResult) -> dict[str, str]:
     """Times, what they rest on, and the load that ran."""
-    compared, ran = result.compared, {one.name: one for one in result.verification}
+    compared, ran = result.compared, {one.name: one.measured_median_s for one in result.verification}
     now, advised = ran.get("equal"), ran.get(compared.recommended)
-    measured = f"{measured_text(now)} with the equal split, {measured_text(advised)} as advised; measured"
+    measured = f"{wording.duration(now)} with the equal split, {wording.duration(advised)} as advised; measured"
     rests = (speeds_line(result.shares), _settings(result), wording.machine_line(result.machine))
     return {
         "Time": measured if now is not None and advised is not None else wording.time_line(compared),

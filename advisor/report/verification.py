@@ -106,9 +106,9 @@ def _facts(verified: Verified) -> dict[str, str]:
     return {"Rests on": repetitions, "Intervals": held[0] if held else ""}
 
 
-def measured_text(one: VerifiedConfiguration | None) -> str:
+def measured_text(one: VerifiedConfiguration) -> str:
     """The median of real runs, with the least and the most of them: a few runs do not tell its third digit."""
-    if one is None or not one.measured_s:
+    if not one.measured_s:
         return wording.NOTHING
     said = units.show_interval(one.measured_median_s, min(one.measured_s), max(one.measured_s))
     return said.replace("(", "(runs ")

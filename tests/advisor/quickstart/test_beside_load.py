@@ -3,16 +3,17 @@
 import contextlib
 import dataclasses
 import json
+import time
 
 import numpy as np
 import pytest
 
-from advisor.cluster import ClusterWish, advise_cluster, cluster_scenario, this_host
+from advisor.cluster import ClusterWish, advise_cluster, cluster_scenario, real_runs, this_host
 from advisor.cluster.real_runs import RealPieces
 from advisor.quickstart import MEASURE, PIECES, application_order, left_beside, wish_of, with_competitor
 from advisor.quickstart.document import _kernels
 from simulator import LoadTrace, SpeedBand, files, read_trace
-from simulator.calibration import first_speed, measure_cluster, reach_hosts
+from simulator.calibration import RealRun, Usage, first_speed, measure_cluster, reach_hosts
 from simulator.calibration.hosts import campaign
 from tests.advisor.cluster.test_cluster import measured, measured_host
 from tests.hosts.test_hosts import stand_in
@@ -131,6 +132,32 @@ def test_each_kind_of_core_is_measured_once_and_the_competitor_is_on_beside_mess
     assert kept == [["speed", "speed of E"], ["speed", "speed of E", "within"]]
     shares = 1 - campaign.TOGETHER - campaign.PANELS - plan.spared  # none for links of a host alone
     assert budgets_s == [pytest.approx(shares * plan.budget_s)]
+
+
+class SlowRuns:
+    """Runs that take much longer than their makespans: what distributing and checking take on many PEs."""
+
+    def prepare(self, configurations):
+        pass
+
+    def run(self, configuration):
+        time.sleep(0.2)
+        usages = tuple(Usage(cpu_s=0.01, wall_s=0.01) for _ in configuration.partition)
+        return RealRun(makespan_s=0.01, compute=usages)
+
+
+def test_real_pieces_end_with_their_share_whatever_runs_take_besides(tmp_path, monkeypatch):
+    monkeypatch.setattr(real_runs, "cluster_runs", lambda *_, **__: contextlib.nullcontext(SlowRuns()))
+    wish = dataclasses.replace(WISH, budget_s=10.0, pieces=0.1)
+    host = measured_host("a", 3e10, cores=2)
+    scenario = scenario_of(host, tmp_path)
+    pieces = RealPieces(wish, {"a": host.about}, [], tmp_path)
+    pieces.correct(scenario, scenario, scenario.configurations, 0.5)
+    (runs,) = pieces.runs.values()
+    assert len(runs) == real_runs.FEWEST
+    assert pieces.left_s < 0.5
+    pieces.correct(scenario, scenario, scenario.configurations, 1.0)
+    assert len(pieces.runs[scenario.configurations[0]]) == real_runs.FEWEST  # no more fit into what is left
 
 
 @pytest.mark.real

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from simulator import CalibrationError
-from simulator.calibration.bench.group import HERE, EndedError, Group, Here, NoAnswerError
+from simulator.calibration.bench.group import HERE, EndedError, Group, Here, LocalWorker, NoAnswerError
 from simulator.calibration.bench.worker import SUBJECTS
 from tests.support.processes import relatives
 
@@ -86,6 +86,15 @@ def test_a_fault_is_one_line(subject, row, command, found):
         group.ask({0: command})
     assert len(caught.value.lines) == 1
     assert relatives() == []
+
+
+def test_last_words_are_words():
+    """Open MPI frames what it says in lines of dashes."""
+    said = "import sys; sys.exit('-----\\nno rank may be started by root\\n-----\\n')"
+    worker = LocalWorker(subprocess.Popen([sys.executable, "-c", said], stderr=subprocess.PIPE))
+    worker.wait()
+    assert worker.last_words() == "no rank may be started by root"
+    worker.forget()
 
 
 def test_no_answer_in_time():
