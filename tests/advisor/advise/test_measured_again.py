@@ -172,8 +172,8 @@ def test_what_is_agreed_to_is_measured_and_what_is_not_is_said(home, measured):
         measure_again(home / "s.yaml", found(candidate("models/b.json")), budget_s=20, command="x")
 
 
-@pytest.mark.parametrize("words", ["", 0, False, [], {}, [0], [["x"]], "x {n}", {"a": 1}, ["x", None]])
-@pytest.mark.parametrize("kernel", [{}, {"kernel": "dgemm"}, {"kernel": ["dgemm"]}])
+@pytest.mark.parametrize("words", ["x {n}", [["x"]], ["x", None]])
+@pytest.mark.parametrize("kernel", [{}, {"kernel": "dgemm"}])
 def test_a_command_of_another_type_is_none(home, measured, words, kernel):
     commanded(home, words, **kernel)
     with pytest.raises(ScenarioError, match=r"models/a\.json does not say what was run to measure it"):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from advisor.advise.recommendation import recommend
-from advisor.advise.scheduling import FARM, Axis, Scheduling, chunk_rules, crossing, sentence, under
+from advisor.advise.scheduling import FARM, chunk_rules, crossing, sentence, under
 from advisor.report.advice import scheduling_section
 from advisor.verification.asking import plan_verification
 from simulator import ScenarioError, load_scenario
@@ -78,25 +78,6 @@ def test_of_a_product_on_a_grid_only_one_column_lets_rows_move(tmp_path):
     made = recommend(scenario, vary=("partition", "scheduling"), confirm=0, runs=30)
     dynamic = next(one for one in made.candidates if one.name == made.scheduling.dynamic)
     assert scenario.application.work.shape(dynamic) == (2, 1)
-
-
-AXES = (
-    Axis("how long levels of load last", (0.1, 1.0, 10.0), (-0.1, 0.1, 0.3), 0.5),
-    Axis("strength of the load", (0.1, 1.0, 10.0), (0.1, 0.1, 0.3), None),
-)
-MOVING = Scheduling("equal", "equal+gain-3", "gain, every 3 iterations", 2.0, True, 3.0, 1.2, 1.1, 1.3, AXES)
-
-
-def test_what_is_said():
-    assert sentence(MOVING) == (
-        "Let units move while it runs (gain, every 3 iterations; 2.0 moves a run): 1.20 times as fast (1.10 to 1.30) "
-        "as the best static partition, 3 s predicted; this ceases to pay where levels of load last 0.5 times as long."
-    )
-    still = replace(MOVING, pays=False, gain=0.99, gain_low=None, gain_high=None, axes=AXES[1:])
-    assert sentence(still) == (
-        "Stay static: letting units move (gain, every 3 iterations; 2.0 moves a run) is predicted 0.99 times as fast; "
-        "0.02 to 50 times of these change nothing: strength of the load."
-    )
 
 
 def test_the_nearest_crossing_counts():

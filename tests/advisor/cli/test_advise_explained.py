@@ -27,21 +27,6 @@ def test_an_advice_is_explained_when_asked(told):
     assert set(explained["measure_next"]["unstated"]) == {"link latency", "link bandwidth"}
 
 
-def test_where_the_doubt_comes_from_is_told_without_being_asked(apportion):
-    code, out, _ = apportion("advise", SCENARIO, "--replications", "20", "--json")
-    assert code == 0
-    doubt = json.loads(out)["doubt"]["makespan"]
-    assert sum(one["share"] for one in doubt["sources"]) + doubt["interactions and noise"] == pytest.approx(1)
-    assert {"speed of core0", "speed of core1"} <= {one["source"] for one in doubt["sources"]}
-
-
-def test_what_was_written_by_hand_is_not_measured_here(apportion):
-    code, out, err = apportion("advise", SCENARIO, "--replications", "20", "--measure-next", "5s")
-    assert (code, out) == (2, "")
-    (line,) = [line for line in err.splitlines() if line.startswith("error")]
-    assert "was written by hand; measure it there: apportion calibrate speed --kernel dgemm --cpu" in line
-
-
 @pytest.mark.slow
 def test_the_terminal_is_told_too(told):
     text = told("--explain", "--full")

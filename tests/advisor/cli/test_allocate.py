@@ -79,15 +79,6 @@ def test_top_shortens_the_ranking_and_nothing_else(apportion, model):
     assert some == whole
 
 
-def test_the_advice_is_said_first(apportion, model):
-    told = apportion("advise", model, "--kinds", KINDS, "--size", 3200, "--top", 2).splitlines()
-    assert told[0].startswith("Run 1 process on fast: ")
-    assert told[0].endswith(" % less than one process on every PE")
-    assert told[2].split() == ["configuration", "P", "estimate", "90", "%", "interval", "best"]
-    assert told[5] == "... of 62 configurations"
-    assert "from N = 400 to 3200 the best stays the same" in told
-
-
 def test_host_files_are_written_and_their_commands_printed(apportion, model, tmp_path):
     path = tmp_path / "hosts"
     told = apportion(
@@ -105,14 +96,3 @@ def test_host_files_are_written_and_their_commands_printed(apportion, model, tmp
         *(f"{path}{end}" for end in (".mpich", ".openmpi", ".rankfile", ".slurm")),
     ]
     assert document["commands"] in told
-
-
-def test_memory_decides(apportion, model):
-    limits = ["--memory", "fast=600MiB,slow=150MiB", "--footprint", "8*N**2/P"]
-    found = json.loads(apportion("advise", model, "--kinds", KINDS, "--size", 9600, "--json", *limits))
-    assert all(
-        part["procs"] * 8 * 9600**2 / entry["processes"] <= {"fast": 600, "slow": 150}[name] * 2**20
-        for entry in found["ranking"]
-        for name, part in entry["configuration"].items()
-    )
-    assert any("memory does not hold them" in line for line in found["notes"])

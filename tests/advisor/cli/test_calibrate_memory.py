@@ -1,6 +1,5 @@
 """`apportion calibrate memory --replay` and `predict` of its models, as their users meet them."""
 
-import csv
 import itertools
 import json
 from pathlib import Path
@@ -69,19 +68,6 @@ def test_a_table_becomes_a_model_that_predicts(apportion, table, tmp_path):
     assert "1 of 3 outside what was measured" in " ".join(out.split())
 
 
-@pytest.mark.slow
-def test_the_models_and_what_the_system_reports_are_printed(apportion, tmp_path, table):
-    few = tmp_path / "few.csv"
-    with table.open() as source:
-        rows = list(csv.reader(source))
-    few.write_text("\n".join(",".join(row) for row in rows[:20]))
-    code, out, err = apportion("calibrate", "memory", "--replay", few, "--compare-with-this-machine")
-    assert (code, err) == (0, "")
-    assert "model 2" in out
-    assert "chosen: " in out
-    assert "memory: the system reports" in out
-
-
 def test_few_points_say_which_models_need_how_many(apportion, tmp_path):
     path = tmp_path / "few.csv"
     path.write_text(HEADER + "1024,1,1,1e-9\n4096,1,1,1.1e-9\n4096,1,16,9e-10\n8192,1,1,1e-9\n")
@@ -119,22 +105,6 @@ def test_sizes_in_one_level_are_said_to_be(apportion, tmp_path):
 def test_a_bad_table_gets_its_lines(refused, tmp_path, path):
     refused(path, ["calibrate", "memory", "--replay", path, "-o", tmp_path / "m.json"], FILE=path)
     assert not (tmp_path / "m.json").exists()
-
-
-def test_bad_models_and_targets_are_refused(apportion, tmp_path):
-    model, targets = tmp_path / "m.json", tmp_path / "at.csv"
-    targets.write_text("M_words,alpha,L\n1024,1,1\n")
-    model.write_text('{"kind": "weather", "format": 1}')
-    code, out, err = apportion("predict", model, "--at", targets)
-    assert (code, out) == (2, "")
-    assert (
-        err == f"error: {model}: kind is 'weather'; give one of 'runtime', 'speed', 'memory', 'network', 'neighbours'\n"
-    )
-    model.write_text('{"kind": "memory", "format": 2, "model": {"levels": []}}')
-    code, out, err = apportion("predict", model, "--at", targets)
-    assert (code, out) == (2, "")
-    assert err.startswith(f"error: {model}: model.")
-    assert len(err.splitlines()) == 1
 
 
 def test_bad_targets_are_refused(apportion, tmp_path, table):

@@ -77,16 +77,3 @@ def test_a_sweep_killed_by_kill_9_goes_on_and_becomes_a_model(tmp_path):
 @pytest.mark.real
 def test_a_budget_too_small_is_refused_in_one_line(tmp_path):
     refused(run("calibrate", "memory", *SMALL, "--budget", "1ms", cwd=tmp_path), "--budget: 1 ms is too short; ")
-
-
-@pytest.mark.real
-def test_ctrl_c_says_where_the_visits_are(tmp_path):
-    process, store = start("calibrate", "memory", *SMALL, "-o", "m.json", cwd=tmp_path), tmp_path / "m.json.partial"
-    limit = time.monotonic() + 60
-    while not visits(store) and time.monotonic() < limit:
-        time.sleep(0.001)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    kept = len(visits(store))
-    assert err == f"error: interrupted; {kept} visits are kept in m.json.partial; the same command goes on from there\n"

@@ -59,11 +59,6 @@ def test_a_table_becomes_a_model_that_is_shown_and_asked(tmp_path):
             ["--replay", "good.csv", "--cache", "L3"],
             "--cache: 'L3' is no NAME=SIZE, such as L3=32MiB",
         ),
-        (
-            ["--replay", "good.csv", "--cache", "L3=x"],
-            "--cache L3: 'x' is no size; write one such as 64KiB, 4MiB or 1GB",
-        ),
-        (["--replay", "good.csv", "--kernel", "dgemm"], "--kernel has no effect with --replay"),
         (["--command", "true {n}"], "1 --command, 0 --size and 0 --volume do not belong together"),
     ],
 )
@@ -71,14 +66,6 @@ def test_bad_input_is_one_line(tmp_path, arguments, said):
     (tmp_path / "bad.csv").write_text("subject,size_elements,beside,lone_s,together_s\ntriad,1,triad,1,2\n")
     (tmp_path / "good.csv").write_text("subject,size_elements,beside,lone_s,together_s\ntriad,1,triad:1,1,2\n")
     refused(apportion_here("calibrate", "neighbours", *arguments, cwd=tmp_path), said)
-
-
-def test_a_model_that_says_nonsense_is_refused(tmp_path):
-    (tmp_path / "m.json").write_text(
-        '{"format": 1, "kind": "neighbours", "pe_count": 2, "domains": [{}], "places": [[]]}'
-    )
-    (tmp_path / "at.csv").write_text("subject,size_elements,beside\ntriad,1,triad:1\n")
-    refused(apportion_here("predict", "m.json", "--at", "at.csv", cwd=tmp_path), "m.json: ")
 
 
 def kept(store):

@@ -69,18 +69,6 @@ def test_a_recorded_table_becomes_a_model_that_predicts(capsys, calibrated):
     assert np.mean((low <= measured) & (measured <= high)) >= 0.85
 
 
-def test_people_get_a_table_and_extrapolation_is_told(capsys, calibrated, tmp_path):
-    model = tmp_path / "l.json"
-    code, out, _ = said(capsys, "calibrate", "network", "--replay", calibrated / "fitted.csv", "-o", model)
-    assert code == 0
-    for text in ("hockney", "packetised", "piecewise", "smooth", "chosen: packetised", "jump of equation 5"):
-        assert text in out
-    at = tmp_path / "at.csv"
-    at.write_text("bytes\n500\n1000000\n")
-    code, out, _ = said(capsys, "predict", model, "--at", at)
-    assert "Warning   1 of 2 outside what was measured" in out
-
-
 def test_hops_may_be_left_out(capsys, tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("bytes,one_way_s\n" + "".join(f"{2**k},{1e-5 + 2**k * 1e-9}\n" for k in range(20)))
@@ -93,18 +81,3 @@ def test_hops_may_be_left_out(capsys, tmp_path):
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_a_bad_table_gets_its_lines(refused, path):
     refused(path, ["calibrate", "network", "--replay", path], FILE=path)
-
-
-def test_bad_models_and_targets_are_refused(capsys, calibrated, tmp_path):
-    torn = tmp_path / "torn.json"
-    torn.write_text('{"kind": "network", "format": 2, "model": {"form": "hockney"}}')
-    at = tmp_path / "at.csv"
-    at.write_text("bytes,hops\n-5,1\n")
-    code, _, err = said(capsys, "predict", torn, "--at", at)
-    assert (code, err.count("\n")) == (2, 2)
-    assert err.startswith(f"error: {torn}: model.")
-    assert (
-        said(capsys, "calibrate", "network", "--replay", calibrated / "fitted.csv", "-o", tmp_path / "l.json")[0] == 0
-    )
-    code, _, err = said(capsys, "predict", tmp_path / "l.json", "--at", at)
-    assert (code, err) == (2, f"error: {at}:2: bytes is -5; give whole bytes, 0 or more\n")

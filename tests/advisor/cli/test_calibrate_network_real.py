@@ -86,26 +86,11 @@ def test_a_link_is_measured_fitted_and_answers(capsys):
                 "one of --between (real messages) and --replay (a table)"
             ),
         ),
-        (
-            ["--between", "tcp", "--replay", "t.csv"],
-            (
-                "Invalid value: --between and --replay exclude each other; "
-                "give one of --between (real messages) and --replay (a table)"
-            ),
-        ),
     ],
 )
 @pytest.mark.usefixtures("quick")
 def test_what_cannot_be_measured_is_told_in_one_line(capsys, arguments, found):
     refused(capsys, arguments, found)
-
-
-@TWO
-@pytest.mark.usefixtures("quick")
-@pytest.mark.real
-def test_a_budget_too_small_says_how_much_is_needed(capsys):
-    arguments = ["--between", "processes", "--medium", "pipe", "--max-bytes", "1KiB", "--budget", "10ms"]
-    refused(capsys, [*arguments, "-o", "link.json"], "--budget: 10 ms is too short; give ")
 
 
 @TWO

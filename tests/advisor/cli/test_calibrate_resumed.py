@@ -85,24 +85,3 @@ def test_ctrl_c_says_where_the_points_are(tmp_path):
     assert told[1] == f"error: interrupted; {kept_there}\n"
     out = end(start(*arguments, cwd=tmp_path))
     assert "of them were finished before and not measured again (m.json.partial)" in out
-
-
-@pytest.mark.real
-def test_a_store_is_kept_for_good_and_named_when_it_is_used_again(tmp_path):
-    arguments = (
-        "--kernel",
-        "triad",
-        "--max-size",
-        6000,
-        "--time-cap",
-        "0.1s",
-        "--method",
-        "gbbp",
-        "--store",
-        "points.json",
-    )
-    first = end(start(*arguments, cwd=tmp_path))
-    assert "not measured again" not in first
-    again = end(start(*arguments, cwd=tmp_path))
-    assert " of them were finished before and not measured again (points.json)" in again
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["points.json"]

@@ -47,19 +47,15 @@ def run(tmp_path, *words, timeout=60):
             ["lab", "characterise", "matmul", "--method", "hllc,abc"],
             "--method has 'abc'; give all or some of dbc,poc,hllc,intcc,icc,ct",
         ),
-        (["lab", "characterise", "none.py:f", "--args", "n=5"], "none.py: no such file"),
         (["lab", "characterise", "my.py:f", "--args", "n=one"], "--args: n is 'one'"),
         (["lab", "characterise", "my.py:f"], "arguments: n missing"),
         (
             ["lab", "characterise", "my.py:f", "--args", "n=5", "--sizes", "1,b"],
             "--sizes is '1,b'; give whole numbers with commas between",
         ),
-        (["lab", "characterise", "my.py:f", "--args", "n=5", "--budget", "0s"], "--budget"),
         (["lab", "characterise", "my.py:names", "--args", "n=5"], "list comprehension cannot be analysed"),
-        (["lab", "characterise", "matmul", "--hardware", "none.json"], "none.json: no such file"),
         (["lab", "characterise", "matmul", "--hardware", "bad.json"], "bad.json: kind 'memory' is no resource model"),
         (["lab", "resource", "--budget", "1s"], "--budget is '1s'; give 10s to 24h"),
-        (["lab", "resource", "--memory", "bad.json"], "bad.json: "),
     ],
 )
 def test_bad_input_is_one_line(apportion, monkeypatch, tmp_path, words, told):
@@ -76,7 +72,7 @@ def test_bad_input_is_one_line(apportion, monkeypatch, tmp_path, words, told):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("function", "told"), [("text", "Numba cannot compile it"), ("endless", "took longer than")])
+@pytest.mark.parametrize(("function", "told"), [("endless", "took longer than")])
 def test_what_cannot_be_compiled_or_does_not_end(tmp_path, function, told):
     (tmp_path / "my.py").write_text(FUNCTIONS)
     hardware = tmp_path / "hardware.json"

@@ -144,8 +144,3 @@ def test_all_faults_come_in_one_wave(apportion, made, wave):
         assert any("application.kernel: no PE has a speed of kernel 'dgem'" in line for line in lines)
         assert any("configurations.two.pes: there is no PE 'd'" in line for line in lines)
     assert len(lines) == {"nothing else": 4, "a file that is not there": 5}.get(wave, 3)
-
-
-def test_mended_faults_uncover_no_others(apportion, made):
-    """What is said first is all: with it mended the file loads."""
-    assert apportion("check", made())[0] == 0

@@ -1,7 +1,6 @@
 """`apportion fit`, `predict`, `history` and `reproduce` as their users meet them."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -46,19 +45,6 @@ def test_fit_and_predict_in_the_order_of_the_targets(apportion, hpl, tmp_path, m
     assert "observed 2.90 min" in out
 
 
-def test_one_formula_per_part(apportion, tmp_path):
-    rows = [(n, p) for n in (100, 200, 400, 800) for p in (1, 2, 4, 8)]
-    table = "N,P,a_s,b_s\n" + "".join(f"{n},{p},{n / p:.3f},{0.01 * n * p:.3f}\n" for n, p in rows)
-    (tmp_path / "r.csv").write_text(table)
-    (tmp_path / "t.csv").write_text("N,P\n1600,8\n")
-    model = tmp_path / "m.json"
-    parts = ["--formula", "a_s=N/P", "--formula", "b_s=N*P"]
-    assert apportion("fit", tmp_path / "r.csv", *parts, "-o", model)[0] == 0
-    entry = json.loads(apportion("predict", model, "--at", tmp_path / "t.csv", "--json")[1])["predictions"][0]
-    assert entry["parts"] == {"a_s": pytest.approx(200, rel=0.01), "b_s": pytest.approx(128, rel=0.01)}
-    assert entry["mean"] == pytest.approx(sum(entry["parts"].values()))
-
-
 @pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
 def test_bad_runs_get_their_lines(refused, tmp_path, path):
     refused(path, ["fit", path, "--formula", "N/P + N*P", "-o", tmp_path / "m.json"], FILE=path)
@@ -71,9 +57,7 @@ def test_bad_runs_get_their_lines(refused, tmp_path, path):
         (["--formula", "__import__('os')"], "character"),
         (["--formula", "N", "--formula", "P"], "formula: 2 name no column, and one may; write COLUMN=FORMULA"),
         (["--formula", "N", "--response", "x"], "there is no column x; the columns are N, P, Q, time_s"),
-        (["--formula", "N", "--method", "magic"], "method 'magic' is none of default, ols, relative"),
         (["--formula", "log(N-8000)"], "it is -inf at N = 8000"),
-        (["--formula", "N", "--app", "hpl"], "--app has no effect with a CSV file: leave it out, or use it with a run"),
     ],
 )
 def test_bad_options_are_refused_in_one_line(apportion, hpl, arguments, message):
@@ -81,31 +65,6 @@ def test_bad_options_are_refused_in_one_line(apportion, hpl, arguments, message)
     assert (code, out) == (2, "")
     assert message in err
     assert len(err.splitlines()) == 1
-
-
-def test_bad_models_and_targets_are_refused(apportion, hpl, tmp_path):
-    model, targets = tmp_path / "m.json", tmp_path / "targets.csv"
-    apportion("fit", hpl, "--formula", HPL, "-o", model)
-    targets.write_text("N,P\n1,2\n")
-    assert "there is no column 'Q'; add it to N, P" in apportion("predict", model, "--at", targets)[2]
-    targets.write_text("N,P,Q\n100,0,2\n")
-    code, _, err = apportion("predict", model, "--at", targets)
-    assert code == 2
-    assert "targets.csv:2: P is 0; give a number above 0" in err
-    targets.write_text("N,P,Q\n100,2,2\n")
-    assert (
-        "an interval cannot be stated to hold in 95 of the cases; give a share from 0.5 to 0.999"
-        in apportion("predict", model, "--at", targets, "--level", "95")[2]
-    )
-    for text, message in (
-        ("{", "this is no JSON"),
-        ("[]", "this is no model but a list"),
-        ('{"kind": "speed"}', "the format is missing"),
-    ):
-        model.write_text(text)
-        code, _, err = apportion("predict", model, "--at", targets)
-        assert code == 2
-        assert message in err
 
 
 def test_a_history_goes_in_and_a_model_comes_out(apportion, tmp_path):
@@ -147,45 +106,6 @@ def test_a_real_run_here_is_recorded_fitted_and_predicted(apportion, tmp_path):
     assert low * 0.9 <= seen <= high * 1.1  # the machine may be busy
 
 
-def test_plots_are_written(apportion, hpl, tmp_path):
-    assert apportion("fit", hpl, "--formula", HPL, "--plot", tmp_path / "p.svg")[0] == 0
-    assert (tmp_path / "p.svg").read_text().startswith("<?xml")
-
-
-@pytest.mark.slow
-def test_reproduce_prints_one_document(apportion):
-    code, out, _ = apportion("lab", "reproduce", "scopred", "--json")
-    assert code == 0
-    assert json.loads(out)["overall"]["default"]["mean_percent"] <= 5
-    assert apportion("lab", "reproduce", "nobody")[0] == 2
-
-
-def test_heavy_libraries_wait_until_they_are_used():
-    code = "import sys, advisor.cli; print([m for m in ('numpy', 'scipy', 'pandas', 'matplotlib') if m in sys.modules])"
-    out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert out.stdout == "[]\n"
-
-
-def test_advise_tells_the_partition_and_what_it_gains(apportion, tmp_path):
-    scenario, advice = ROOT / "scenarios" / "tutorial" / "two-cores.yaml", tmp_path / "advice.json"
-    code, out, err = apportion("advise", scenario, "--replications", "20", "--seed", "3", "-o", advice)
-    assert (code, err) == (0, "")
-    assert out.startswith("Give ")
-    assert " rows to core0 and " in out
-    assert "  advised: " in out
-    assert out.endswith(f"Written   {advice}\n")
-    document = json.loads(advice.read_text())
-    assert (document["replications"], document["seed"], document["provenance"]["seed"]) == (20, 3, 3)
-    entries = {entry["name"]: entry for entry in document["baselines"]}
-    assert {"equal", "constant", "fastest-pe", document["recommended"]} <= set(entries)
-    assert entries[document["recommended"]]["partition"] == document["partition"]
-    assert entries["equal"]["gain_of_recommended"]["low"] > 1
-    assert 0 <= entries["equal"]["probability_recommended_faster"] <= 1
-    assert all(value.startswith("sha256:") for value in document["provenance"]["inputs"].values())
-    code, out, err = apportion("advise", tmp_path / "none.yaml")
-    assert (code, out, len(err.splitlines())) == (2, "", 1)
-
-
 def test_a_command_is_recorded_over_a_grid(apportion, tmp_path):
     history = tmp_path / "h.sqlite"
     record = ["lab", "history", "--grid", "N=64,P=1", "--repetitions", "2", "--history", history, "--json"]
@@ -209,7 +129,6 @@ def test_targets_may_be_written_out(apportion, hpl, tmp_path):
         "N=12000,P": "--at: 'P' is no NAME=VALUE, such as N=12000",
         "N=1,N=2": "--at: 'N=2' is there twice; leave one out",
         "N=12000,P=8": "--at: there is no column 'Q'; add it to N, P",
-        "N=x,P=8,Q=8": "--at:1: N: 'x' is no finite number; write one",
     }.items():
         code, out, err = apportion("predict", model, "--at", wrong)
         assert (code, out) == (2, "")

@@ -109,10 +109,6 @@ def test_files_come_before_what_ships(monkeypatch, capsys, tmp_path):
     assert complete("simulate /no/such/fold", monkeypatch, capsys) == []
 
 
-def test_methods_offered_are_those_there_are(monkeypatch, capsys):
-    assert complete("advise --method ", monkeypatch, capsys) == list(METHODS)
-
-
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_other_shells_are_answered(monkeypatch, capsys, shell):
     monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")

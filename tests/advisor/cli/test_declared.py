@@ -96,17 +96,10 @@ def test_help_says_where_an_option_has_an_effect(command):
     ("words", "option"),
     [
         ("calibrate speed --replay x --cpu 0", "cpu"),
-        ("calibrate memory --replay x --length 0", "length"),
-        ("convert x y.csv --from swf --cpu 0", "cpu"),
-        ("convert x y.csv --from dinda --cores 1", "cores"),
         ("lab generate constant -o y --seed 0", "seed"),
-        ("lab characterise matmul --sizes 200 --args n=1", "args"),
         ("show two-cores.json --kernel k", "kernel"),
-        ("simulate two-cores --format csv", "format"),
-        ("simulate two-cores --full --json", "full"),
         ("whatif two-cores --only 00 --workers 1", "workers"),
         ("jobs run KTH.swf --quantile 0.5", "quantile"),
-        ("jobs --model lublin --first 1", "first"),
         ("cluster --kernel stencil -- ./program", "kernel"),
     ],
 )

@@ -1,7 +1,5 @@
 """`apportion convert`: the files, what is told, and what is refused, each in one line."""
 
-import json
-
 import pytest
 
 from advisor.cli import _run
@@ -40,17 +38,6 @@ def test_the_files_are_read_back_with_what_it_prints(tmp_path, scenario, capsys)
     assert run(load_scenario(again)).makespan_s[0, 0] == pytest.approx(expected, rel=1e-9)
 
 
-def test_the_same_as_json_with_another_seed(tmp_path, scenario, capsys):
-    out = tmp_path / "out"
-    assert _run(["convert", str(scenario), str(out), "--json", "--seed", "9"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["files"] == ["platform.xml", "a.profile"]
-    assert (document["seed"], document["replication"]) == (9, 0)
-    first = (out / "a.profile").read_text()
-    assert _run(["convert", str(scenario), str(out)]) == 0
-    assert (out / "a.profile").read_text() != first
-
-
 def test_what_is_refused_names_file_feature_and_option(tmp_path, scenario, capsys):
     scenario.write_text(SCENARIO.replace("CONTENTION", "fifo"))
     out = tmp_path / "out"
@@ -62,18 +49,3 @@ def test_what_is_refused_names_file_feature_and_option(tmp_path, scenario, capsy
     assert not out.exists()
     assert _run(["convert", str(scenario), str(out), "--approximate"]) == 0
     assert "note: contention fifo of the links: approximated" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["out", "--replication", "-1"], "--replication"),
-        (["out", "--set", "platform.nodes.9.memory=1GiB"], "--set"),
-    ],
-)
-def test_bad_options_get_one_line(scenario, capsys, monkeypatch, arguments, message):
-    monkeypatch.chdir(scenario.parent)
-    assert _run(["convert", "s.yaml", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1

@@ -68,19 +68,6 @@ def test_the_document_has_averages_and_what_they_are_of(folder):
     assert next(iter(found["provenance"]["inputs"].values())).startswith("sha256:")
 
 
-def test_the_text_says_policy_cleaning_warm_up_and_overload(folder):
-    done = apportion("jobs", "run", "many.swf", "--full", cwd=folder)
-    said = " ".join(done.stdout.split())
-    assert done.returncode == 0
-    assert "jobs kept by cleaning strong" in said
-    assert "ran past the requested time and end at it" in said
-    assert "of all 60 jobs; no warm-up is left out" in said, "a hundredth of 60 jobs is none"
-    assert "but the stream is overloaded" in said
-    assert "Warning overloaded: the stream offers a load of 1." in said
-    again = apportion("jobs", "run", "many.swf", "--warm-up", "0.1", "--full", cwd=folder)
-    assert "of 54 jobs; the first 6 to end (10.0 %) are the warm-up, left out" in " ".join(again.stdout.split())
-
-
 def test_a_folder_has_the_table_the_page_and_the_manifest(folder):
     done = apportion("jobs", "run", "many.swf", "--processors", "named", "--first", "40", "-o", "out", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -139,14 +126,7 @@ def test_fairness_is_told_with_its_interval(folder):
     [
         (SMALL.replace(HEAD, ""), [], "--procs"),
         (SMALL, ["--warm-up", "1"], "warm-up: 1 is no share"),
-        (SMALL, ["--timeline", "t.svg"], "--timeline"),
-        (SMALL, ["--jobs", "t.txt"], "--jobs"),
-        (SMALL, ["--candidates", "shortest", "--backfill", "none"], "--candidates has no effect with --backfill none"),
-        (SMALL, ["--correction", "limit"], "--correction has no effect with --estimates limit"),
         (SMALL, ["--processors", "named", "--same-second", "event"], "same_second event"),
-        (SMALL, ["--clean", "none", "--procs", "3"], "job 2"),
-        (HEAD, [], "job"),
-        (HEAD + line(1, 0, 5, 1, -1), ["--clean", "none"], "limit"),
         ("no log at all\n", [], "in.swf"),
     ],
 )

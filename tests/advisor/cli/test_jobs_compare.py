@@ -51,15 +51,6 @@ def test_compare_states_differences_and_keeps_the_draws(folder):
     assert json.loads((folder / "out" / "manifest.json").read_text())["command"] == "jobs compare"
 
 
-def test_compare_tells_a_person_the_same(folder):
-    arguments = ("compare", "log.swf", "--policies", "easy,fcfs", "--metric", "wait,makespan", "--replications", 10)
-    done = apportion("jobs", *arguments, cwd=folder)
-    assert done.returncode == 0
-    said = " ".join(done.stdout.split())
-    assert "Makespan: no interval is stated, because the last jobs of a log decide it" in said
-    assert "Rests on 2640 jobs of log, simulated; 10 draws, seed 0, resampled weeks of the log" in said
-
-
 def test_a_generator_in_place_of_a_log(folder):
     arguments = ("--model", "lublin", "--jobs", 300, "--procs", 32, "--load", 0.5, "--replications", 12)
     found = asked(folder, "compare", *arguments, "--policies", "easy,conservative", "--metric", "slowdown")
@@ -97,13 +88,9 @@ def test_a_forecast_of_a_start(folder):
     ("arguments", "said"),
     [
         (["compare"], "jobs: name a log, or a generator by --model lublin; one of the two"),
-        (["compare", "log.swf", "--metric", "waits"], "metric: there is no waits"),
-        (["compare", "log.swf", "--draws", "loads"], "draws loads: nothing of the platform is drawn"),
         (["compare", "log.swf", "--first", "20"], "whole weeks, and there is nothing to draw from"),
         (["compare", "log.swf", "--estimates", "limits"], "estimates: there is no 'limits'"),
-        (["advise", "log.swf", "--price", "link=3"], "price: link is no change with a price"),
         (["forecast", "log.swf", "--job", "9999"], "has no job 9999"),
-        (["forecast", "log.swf", "--job", "9", "--policy", "wfp3 easy"], "with order wfp3"),
     ],
 )
 def test_what_cannot_be_answered_is_one_line(folder, arguments, said):

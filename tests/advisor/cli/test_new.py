@@ -1,6 +1,5 @@
 """`apportion new`: a commented scenario from flags, or from questions on a terminal."""
 
-import json
 import os
 import pty
 import subprocess
@@ -93,16 +92,12 @@ def test_what_is_written_is_what_check_takes(tmp_path_factory, data, application
 BAD = {
     "--nodes a": "--nodes: 'a' is no kind of nodes; give NAMES: CORES cores SPEED [MEMORY], such as",
     "--nodes 'a: 2 cores'": "--nodes: 'a: 2 cores' has no speed; give",
-    "--nodes 'a: 0 cores 1 Gflop/s'": "0 cores; give 1 to 1024",
     "--nodes 'a: 2 cores 1 Gbyte/s'": "--nodes a: '1 Gbyte/s' is no speed; write one such as 2.5Gflop/s",
     "--nodes 'a: 2 cores 1 Gflop/s, a: 1 cores 1 Gflop/s'": "--nodes: 'a' comes twice; name each node once",
     "--network 10Gb": "--network: '10Gb' is unknown; give 1GbE,",
-    "--network 1us,fast": "--network: 'fast' is no bandwidth",
     "--application stencl": "--application: 'stencl' is unknown; take stencil,",
     "--parameter n": "--parameter is 'n'; give NAME=VALUE, such as n=8000",
-    "--parameter n=0": "--parameter n: it is 0; give an integer of at least 1",
     "--parameter n=1 --parameter n=2": "--parameter: 'n' is given twice; leave one out",
-    "--nodes 'a: 2 cores 0 Gflop/s'": "'0 Gflop/s' is too small; give more than zero",
     "--parameter m=1": "--parameter: stencil has no 'm'; take n, iterations",
     "--busy node1": "--busy: 'node1' is no time of a node; give NODE FROM-TO",
     "--busy 'node9 13:00-18:00'": "--busy: there is no node 'node9'; name one of node1,",
@@ -141,13 +136,6 @@ def test_no_file_is_overwritten_unasked(tmp_path):
     assert path.read_text() == first
     assert apportion_here("new", "--network", "HDR", "-o", path, "--overwrite").returncode == 0
     assert path.read_text() != first
-
-
-def test_json_holds_the_text():
-    ran = apportion_here("new", "--nodes", NODES, "--json")
-    document = json.loads(ran.stdout)
-    assert (document["nodes"], document["cores"], document["output"]) == (4, 32, None)
-    assert document["text"] == begin_scenario(nodes=[NODES]).text
 
 
 def test_a_terminal_is_asked_and_a_wrong_answer_asked_again(tmp_path):

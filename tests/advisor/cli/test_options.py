@@ -1,10 +1,7 @@
 """Options that many commands have mean one thing in all of them, in the same words."""
 
-import pytest
-
-from advisor.cli.options import LEVEL, PLOT, REPLICATIONS
 from advisor.cli.outputs import FOLDERS
-from tests.advisor.cli.test_declared import COMMANDS, OPTIONS
+from tests.advisor.cli.test_declared import OPTIONS
 
 SHOWN = [(name, option, one) for name, own in OPTIONS.items() for option, one in own.items()]
 """Intervals of policies, which studies of job schedulers state with 95 %."""
@@ -22,37 +19,5 @@ def test_an_output_is_a_folder_or_a_file_and_says_which():
         assert (option.metavar == "FOLDER") == folder, name
 
 
-def test_a_plot_is_a_picture_of_the_result():
-    for name, option in having("plot"):
-        assert (option.opts, option.metavar) == (["--plot"], "PICTURE"), name
-        assert option.help.startswith(PLOT.help), name
-        assert "output" not in OPTIONS[name] or name in {"fit", "show"}
-
-
-def test_a_level_is_how_often_intervals_hold():
-    for name, option in having("level"):
-        assert option.opts == ["--level"], name
-        assert option.help.startswith("How often each stated interval is to hold."), name
-        assert option.default == LEVEL, name
-
-
-def test_replications_are_simulations_with_new_draws():
-    for name, option in having("replications"):
-        assert (option.opts, option.metavar) == (["--replications"], "N"), name
-        assert option.help.startswith(REPLICATIONS.help), name
-
-
-@pytest.mark.parametrize("shared", ["seed", "json"])
-def test_seeds_and_json_are_said_alike(shared):
-    words = {one.help for name, said, one in SHOWN if said == shared}
-    begin = {"seed": "Seed of all random draws", "json": "Print one JSON document on standard output and nothing else."}
-    assert {text[: len(begin[shared])] for text in words} == {begin[shared]}
-    assert len({text.partition(" Only ")[0] for text in words}) <= 2  # a scenario has a seed of its own
-
-
 def test_no_option_is_written_with_one_letter_but_output():
     assert {letter for _, _, one in SHOWN for letter in one.opts if len(letter) == 2 and letter[0] == "-"} == {"-o"}
-
-
-def test_every_command_was_walked_over():
-    assert len(COMMANDS) > 30

@@ -149,11 +149,8 @@ def check_no_input(tmp_path, name, output, source):
     ("words", "said"),
     [
         ("simulate s.yaml --timeline speed.json", "--timeline: speed.json is the input"),
-        ("advise s.yaml -o speed.json", "--output: speed.json is the input"),
-        ("advise s.yaml --hostfile speed.json", "--hostfile: speed.json is the input"),
         ("simulate base.yaml --jobs s.yaml.swf --timeline speed.json", "--timeline: speed.json is the input"),
         ("advise s.yaml -o .", "--output: . holds the input s.yaml; name another folder"),
-        ("whatif s.yaml --vary seed=1,2 -o ../here", "--output: ../here holds the input s.yaml"),
         ("whatif s.yaml --vary platform.nodes.0.pes.0.speeds.dgemm=speed.json -o .", "holds the input s.yaml"),
     ],
 )
@@ -232,21 +229,6 @@ def test_a_command_that_fails_leaves_no_folder(tmp_path):
         assert list(tmp_path.iterdir()) == [], name
 
 
-def test_a_killed_search_goes_on_in_its_folder(tmp_path):
-    """Its folder has no results yet, and is ours all the same."""
-    command = [*APPORTION, "advise", TUTORIAL / "two-cores.yaml", "--replications", "20000", "-o", tmp_path / "d"]
-    first = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 60
-    while not list((tmp_path / "d").glob("search-*")) and time.monotonic() < until:
-        time.sleep(0.02)
-    first.send_signal(signal.SIGKILL)
-    first.wait()
-    (kept,) = (tmp_path / "d").glob("search-*.partial")
-    ran = apportion_here("advise", TUTORIAL / "first-run.yaml", "-o", tmp_path / "d")
-    assert ran.returncode == 0, ran.stderr
-    assert kept.exists()  # of another search: not ours to remove
-
-
 def test_old_results_go_when_a_folder_is_written_again(tmp_path):
     folder = tmp_path / "d"
 
@@ -290,7 +272,6 @@ def test_a_manifest_from_anybody_removes_nothing_outside_its_folder(tmp_path):
 
 ENVIRONMENT = [
     ("SOURCE_DATE_EPOCH", "abc", "give whole seconds since 1970, or unset it"),
-    ("SOURCE_DATE_EPOCH", "9" * 30, "give whole seconds since 1970, or unset it"),
     ("MPLBACKEND", "nonsense", "which Matplotlib does not know; unset it"),
     ("APPORTION_SIGNS", "often", "give 'never', or unset it"),
     ("APPORTION_STATE", "/proc/here", "nothing can be written there"),
@@ -334,7 +315,7 @@ def test_a_disk_without_room_is_refused_before_anything_is_simulated(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("host", ["'two words'", "'n,2'", '"n\\u00e4me"', "other", "'-n'"])
+@pytest.mark.parametrize("host", ["'two words'", "other"])
 @pytest.mark.parametrize("option", ["-o", "--hostfile"])
 def test_hosts_are_looked_at_before_the_search(tmp_path, host, option):
     path = tmp_path / "scenario.yaml"
@@ -371,12 +352,11 @@ def test_hosts_of_kinds_are_looked_at_first(tmp_path):
 TO_WRITE = {
     "simulate": ["simulate", THREE, "--replications", "5"],
     "advise": ["advise", THREE, "--replications", "5"],
-    "whatif": ["whatif", THREE, "--as-is", "--vary", "platform.link.bandwidth=x2", "--replications", "5", "--resume"],
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "form"), [("simulate", []), ("advise", ["--json"]), ("whatif", [])])
+@pytest.mark.parametrize(("name", "form"), [("simulate", []), ("advise", ["--json"])])
 def test_a_result_that_cannot_be_written_is_told_and_kept(tmp_path, monkeypatch, name, form):
     """Results of ours, but a folder stands where the page is to go, which no look at the outside can see."""
     command, page = TO_WRITE[name], tmp_path / "out" / "report.html"
@@ -416,10 +396,8 @@ def test_a_file_that_grows_too_large_loses_nothing(tmp_path):
 
 
 DOCUMENTS = {
-    "list.json": ("[1, 2]", "this is a JSON list"),
     "whatif.json": ('{"format": 1, "command": "whatif"}', "this is a result of 'whatif'"),
     "alone.json": ('{"format": 1, "command": "advise"}', "this is an advice without its scenario"),
-    "cut.json": ('{"format": 1, "comm', "this is no JSON"),
 }
 ADVICES = {
     "a list": ("[]", "this is a JSON list"),
@@ -495,11 +473,6 @@ def busy_calibration(folder):
     return [*command, "-o", folder / "m.json"], folder / "m.json.partial"
 
 
-def busy_store(folder):
-    command, _ = busy_calibration(folder)
-    return [*command, "--store", folder / "points.json"], folder / "points.json"
-
-
 def busy_runs(folder):
     ran = apportion_here(
         *["fit", "--plan", TUTORIAL / "two-cores.yaml", "--sizes", "400,800,1200", "--budget", "60s"],
@@ -510,17 +483,9 @@ def busy_runs(folder):
     return [*command, "-o", folder / "runs.csv"], folder / "runs.csv"
 
 
-def busy_memory(folder):
-    return ["calibrate", "memory", "-o", folder / "m.json"], folder / "m.json.partial"
-
-
-def busy_messages(folder):
-    return ["calibrate", "network", "--between", "processes", "-o", folder / "m.json"], folder / "m.json.partial"
-
-
 @pytest.mark.parametrize(
     "busy",
-    [busy_calibration, busy_store, busy_runs, busy_memory, busy_messages],
+    [busy_calibration, busy_runs],
 )
 def test_the_second_at_one_place_is_refused(tmp_path, busy):
     command, place = busy(tmp_path)

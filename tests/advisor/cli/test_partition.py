@@ -82,23 +82,6 @@ def test_the_table_names_the_bound(capsys):
     assert "no partition is better" in capsys.readouterr().out
 
 
-def test_falling_times_are_told(document, tmp_path):
-    speeds = tmp_path / "falling.json"
-    speeds.write_text(
-        '[{"name": "a", "sizes": [1, 10, 11], "speeds": [1, 1, 10]}, {"name": "b", "sizes": [1], "speeds": [2]}]'
-    )
-    made = document(speeds=speeds, units=20)
-    assert "falls somewhere while its units grow" in made["warnings"][0]
-    assert made["optimal"] is True
-
-
-def test_null_is_as_good_as_nothing(document, tmp_path):
-    speeds = tmp_path / "speeds.json"
-    entry = {"name": "a", "sizes": [1], "speeds": [2], "max_size": None, "setup_s": None, "count": None}
-    speeds.write_text(json.dumps([entry]))
-    assert document(speeds=speeds, units=20)["times_s"] == [10]
-
-
 def model(tmp_path, name, **model):
     path = tmp_path / name
     path.write_text(json.dumps({"format": 2, "kind": "speed", "model": model}))

@@ -30,13 +30,6 @@ def process():
     return document("--engine", "process")
 
 
-@pytest.mark.slow
-def test_both_engines_print_the_same(process):
-    compiled = document("--engine", "compiled")
-    assert compiled[0] == process[0]
-    assert (process[1]["engine"], compiled[1]["engine"]) == ("process", "compiled")
-
-
 def test_where_the_time_goes_adds_up_to_the_mean_makespan(process):
     for configuration in process[0]["configurations"]:
         for spent in configuration["processes"]:

@@ -1,7 +1,6 @@
 """`apportion whatif`: which change pays most, bad input in one line, a point alone, and `show` of its results."""
 
 import json
-import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -9,10 +8,10 @@ import pytest
 
 from advisor.cli import whatif as command
 from advisor.whatif import advised, plan_whatif
-from simulator import load_scenario, read_template
+from simulator import read_template
 from simulator.experiments.sweep import simulated
 from simulator.experiments.whatif import read_varied
-from tests.support.command_line import APPORTION, ROOT
+from tests.support.command_line import ROOT
 from tests.support.sweep_points import thread, write
 
 TWO_CORES = ROOT / "scenarios" / "tutorial" / "two-cores.yaml"
@@ -155,8 +154,6 @@ def test_more_cores_pay_as_they_get_work_and_what_runs_now_stands_beside(apporti
                 "platform.link.bandwidth; give equally many values of each"
             ),
         ),
-        (["--vary", "platform.links.bandwidth=1Gbit/s"], "nearest: platform.link.bandwidth"),
-        (["--vary", f"{LINK}=1Gbit/s", "--resume"], "--resume has no effect without --output"),
         (
             ["--vary", f"{LINK}=1Gbit/s", "--workers", "2", "--dask", "tcp://a:1"],
             "--workers and --dask exclude each other; give one of them",
@@ -174,24 +171,3 @@ def test_bad_input_is_one_line(apportion, monkeypatch, tmp_path, arguments, erro
     (line,) = errors.splitlines()
     assert line.startswith("error: ")
     assert error in line
-
-
-@pytest.mark.slow
-def test_point_731_of_1000_breaks_the_scenario(tmp_path):
-    """Processes do it here; the broken point is named, the rest completes."""
-    values = ",".join("oops" if number == 731 else str(1000 + number) for number in range(1, 1001))
-    vary = ["--vary", f"application.parameters.n={values}", "--workers", "2", "-o", tmp_path / "out"]
-    done = subprocess.run(
-        [str(part) for part in (*APPORTION, "whatif", write(tmp_path), *vary)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=580,
-    )
-    assert done.returncode == 1
-    (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert "(application.parameters.n=oops): application.parameters.n: it is 'oops'; give" in line
-    assert len(list((tmp_path / "out" / "points").iterdir())) == 1000  # the base and 999
-    scenario = load_scenario(write(tmp_path), changes=["application.parameters.n=2000"])
-    assert scenario.application.parameters["n"] == 2000

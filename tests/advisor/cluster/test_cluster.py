@@ -10,7 +10,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from advisor.cluster import ClusterWish, advise_cluster, cluster_scenario, node_name, scenario_text
-from advisor.cluster.answer import Asked, _written, most_doubted, result_of, run_line
+from advisor.cluster.answer import Asked, _written, result_of, run_line
 from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.html import render_page
 from advisor.verification.asking import check_document
@@ -170,11 +170,6 @@ def test_page_and_text_name_who_is_left_out_and_what_to_run(unequal):
         assert "rankfile.mpich" in shown
         assert "me@half: other programs or a quota leave us a part of its PEs: cpu 0 50%" in shown
     assert documents.read(ClusterResult, json.loads(json.dumps(documents.to_dict(result)))) == result
-
-
-def test_what_is_doubted_most_is_a_host_or_the_messages(unequal):
-    answer, _, _ = unequal
-    assert most_doubted(answer) in {"fast", "me@half", "slow", "messages between hosts", None}
 
 
 def test_one_host_needs_no_network(tmp_path):

@@ -1,7 +1,6 @@
 """Typical mistakes, in Python and in a scenario: each is one sentence that says where, what, and what to do."""
 
 import apportion as ap
-import pandas as pd
 import pytest
 
 LINK = ap.Link("10 GbE", "30us", "10 Gbit/s")
@@ -14,13 +13,6 @@ IN_PYTHON = {
         lambda: ap.nodes("a", speeds={"stencil": "3 Gflops"}),
         "nodes a: speed of stencil: '3 Gflops' is no speed; write one such as 2.5Gflop/s; did you mean Gflop/s?",
     ),
-    "unit-of-another-kind": (
-        lambda: ap.Link("10 GbE", "30us", "10 Gbit"),
-        (
-            "platform: link 10 GbE: bandwidth: '10 Gbit' is no bandwidth; write one such as 1Gbit/s or 125MB/s; "
-            "did you mean Gbit/s?"
-        ),
-    ),
     "negative-speed": (
         lambda: ap.nodes("a", speeds={"stencil": -3e9}),
         "nodes a: speed of stencil: it is -3e+09; give more than 0",
@@ -28,20 +20,6 @@ IN_PYTHON = {
     "parameter": (
         lambda: ap.Application("stencil", parameters={"n": 8000, "iterations": 1, "iteration": 1}),
         "application: parameters: iteration is unknown; take n, iterations; did you mean iterations?",
-    ),
-    "application": (
-        lambda: ap.Application("stencl", parameters={"n": 8000}),
-        (
-            "application: name: 'stencl' is unknown; take cholesky, ep, farm, fft, fft3d, hpl, matmul, matmul_2d, "
-            "modelled, seg, sort, stencil; did you mean stencil?"
-        ),
-    ),
-    "kernel": (
-        lambda: ap.Scenario(CLUSTER, ap.Application("stencil", "stencl", {"n": 8000, "iterations": 1})),
-        (
-            "application: kernel: no PE has a speed of kernel 'stencl'; name one that they have (stencil); "
-            "did you mean stencil?"
-        ),
     ),
     "rule": (
         lambda: ap.busy("13:00", "18:00", rule="fiar"),
@@ -100,13 +78,6 @@ IN_PYTHON = {
             "Scenario(platform, application)"
         ),
     ),
-    "table": (
-        lambda: ap.advise(pd.DataFrame({"speed": [1.0]})),
-        (
-            "a scenario is asked for, and this is a DataFrame; give a file, a shipped name such as 'two-cores', or a "
-            "Scenario(platform, application)"
-        ),
-    ),
     "order": (
         lambda: ap.Scenario(STENCIL, CLUSTER),
         (
@@ -124,14 +95,6 @@ IN_PYTHON = {
     "engine": (
         lambda: ap.simulate("two-cores", engine="compild"),
         "simulate: engine: it is 'compild'; give one of auto, process, compiled; did you mean compiled?",
-    ),
-    "objective": (
-        lambda: ap.advise("two-cores", objective="maen"),
-        "advise: objective: it is 'maen'; give one of mean, p95, worst, cost, energy; did you mean mean?",
-    ),
-    "budget": (
-        lambda: ap.advise("two-cores", budget="30"),
-        "advise: budget: '30' is no duration; write one such as 50us, 1.5s or 10min",
     ),
     "short-budget": (
         lambda: ap.measure(budget="3s"),
@@ -188,26 +151,3 @@ application: {name: stencil, kernel: stencil, parameters: {n: 8000, iterations: 
 configurations:
   as-now: {partition: [4000, 3000, 1000]}
 """
-IN_A_FILE = {
-    ("30us", "30"): ("9:36: platform.network.link.latency: 30 is no duration; write one such as 50us, 1.5s or 10min"),
-    ("rule: fair", "rule: fiar"): (
-        "8:66: platform.nodes.1.load.rule: 'fiar' is not possible here; give 'idle', 'fair' or 'given'; "
-        "did you mean fair?"
-    ),
-}
-"""Of all others: tests/bad_inputs/scenarios."""
-
-
-@pytest.mark.parametrize("mistake", IN_A_FILE, ids=lambda mistake: mistake[1])
-def test_a_mistake_in_a_scenario_is_one_sentence_with_the_way_out(mistake, tmp_path):
-    assert mistake[0] in SCENARIO
-    path = tmp_path / "mine.yaml"
-    path.write_text(SCENARIO.replace(*mistake))
-    with pytest.raises(ap.ScenarioError) as caught:
-        ap.load(path)
-    assert list(caught.value.lines) == [f"{path}:{IN_A_FILE[mistake]}"]
-
-
-def test_the_scenario_without_mistakes_loads(tmp_path):
-    (tmp_path / "mine.yaml").write_text(SCENARIO)
-    assert ap.load(tmp_path / "mine.yaml").application.name == "stencil"

@@ -116,10 +116,6 @@ def test_the_command_says_what_it_drew_and_what_else_there_is(results, tmp_path)
     assert float(re.search(r'width="([\d.]+)pt"', text)[1]) == pytest.approx(86 / 25.4 * 72, abs=0.1)
 
 
-def test_the_manifest_of_a_folder_is_the_folder(results):
-    assert drawable(results["simulate"] / "manifest.json").kinds.keys() == drawable(results["simulate"]).kinds.keys()
-
-
 def test_one_function_draws_results_and_models():
     verified = whole(Verified, verified_document())
     assert plot(verified).get_xlabel() == "makespan in s (axis does not begin at 0)"
@@ -139,33 +135,19 @@ def test_lengths_have_units():
     [
         ("{r} -o f.pdf --width 3.4", "'3.4' is no length; write one such as 3.4in, 86mm or 8.6cm"),
         ("{r} -o f.pdf --width 0in", "give 1in to 40in"),
-        ("{r} -o f.pdf --height 90in", "give 1in to 40in"),
         ("{r} -o f.gif", "name a file that ends in png, svg, pdf"),
         ("{r} -o f.pdf --kind pie", "--kind is 'pie'; a result of simulate is drawn as makespans, runs"),
-        ("{r}/runs.csv -o f.pdf", "time_s"),
-        ("nowhere -o f.pdf", "nowhere: no such file or directory"),
-        ("text.json -o f.pdf", "this is no result of simulate"),
         ("list.json -o f.pdf", "this is no result of simulate"),
-        ("torn.json -o f.pdf", "torn.json: hosts: 3 is no list"),
         (". -o f.pdf", "name a results folder"),
     ],
 )
 def test_bad_plots_get_one_line(results, tmp_path, words, said):
-    (tmp_path / "text.json").write_text('{"command": "check"}')
     (tmp_path / "list.json").write_text("[1]")
-    (tmp_path / "torn.json").write_text(json.dumps(cluster_document() | {"hosts": 3}))
     done = apportion_here("plot", *words.format(r=results["simulate"]).split(), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
     assert not list(tmp_path.glob("f.*"))
-
-
-def test_a_place_that_cannot_be_written_is_said_before_drawing(results, tmp_path):
-    (tmp_path / "file").write_text("")
-    done = apportion_here("plot", results["trace"], "-o", tmp_path / "file" / "f.pdf")
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: --output: ")
 
 
 def test_a_result_without_intervals_says_what_to_do(tmp_path):

@@ -2,8 +2,6 @@ import base64
 import hashlib
 import html
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -25,39 +23,6 @@ def page(text) -> Page:
 def test_it_is_one_well_formed_page(text, page):
     assert text.startswith('<!doctype html>\n<html lang="en">')
     assert (page.faults, page.open) == ([], [])
-
-
-def test_headings_follow_the_order_of_reading(page):
-    assert words(page, "h1") == ["matmul, n = 4200, kernel dgemm on node07"]
-    assert words(page, "h2") == [
-        "Answer",
-        "Usable: speeds known to 2.7 %, 1 noisy point; real runs at most 1.7 % off what was predicted",
-        "Machine",
-        "Speed of each kernel",
-        "Background load",
-        "One replication in time",
-        "Strategies compared",
-        "Predicted against measured",
-        "Provenance",
-    ]
-    assert [tag for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)] == ["h1", "h2", "h3"] + ["h2"] * 8
-
-
-def test_the_answer_stands_on_top(page):
-    answer = "Give 2961 rows to core0 and 1239 to core1: 1.66 times faster than the equal split"
-    assert any(text.startswith(answer) for text in words(page, "p")[:3])
-
-
-def test_it_shows_the_answer_and_all_figures_and_says_what_they_are(page):
-    figures = [attributes for attributes in page.all("svg") if attributes["role"] == "img"]
-    assert [attributes["aria-labelledby"].split()[0] for attributes in figures] == [
-        f"{place}-title"
-        for place in (
-            *("picture-1-1", "picture-2-1", "speed-1-0", "load-1-0"),
-            *("baselines-1-0", "verification-1-0"),
-        )
-    ]
-    assert len(page.all("figcaption")) == len(figures)
 
 
 def test_every_id_is_unique_and_every_reference_has_its_target(text, page):
@@ -93,21 +58,6 @@ def test_only_its_own_script_may_run(text):
     assert policy.startswith("default-src 'none'")
 
 
-def test_tables_show_the_numbers_with_their_intervals(page):
-    cells = words(page, "td")
-    for expected in (
-        "2.90 s (2.88 to 2.92)",
-        "1.65 (1.61 to 1.68)",
-        "2.70 to 3.13 s",
-        "> 99 %",
-        "93 %",
-        "2961 + 1239",
-        "−1.7 %",
-    ):
-        assert expected in cells
-    assert [text for text in words(page, "th") if "recommended" in text] == ["functional recommended"] * 2
-
-
 def test_key_figures_machine_and_provenance_are_told(page):
     facts = dict(zip(words(page, "dt"), words(page, "dd"), strict=True))
     expected = {
@@ -132,17 +82,6 @@ def test_a_flood_of_warnings_is_folded_but_complete():
     page = Page(render_html(sample_document() | {"warnings": [f"warning {k}" for k in range(40)]}))
     assert {f"warning {k}" for k in range(40)} == {text for text in words(page, "li") if text.startswith("warning")}
     assert any(text.endswith("1.7 % off what was predicted (40 warnings)") for text in words(page, "h2"))
-
-
-def test_every_measured_point_can_be_looked_up(page):
-    assert any(text == "All 32 measured points" for text in words(page, "summary"))
-    assert words(page, "th").count("dgemm, core1") == 8
-    assert words(page, "td").count("no") == 1
-
-
-@pytest.mark.slow
-def test_the_same_document_gives_the_same_page(text):
-    assert render_html(sample_document()) == text
 
 
 @pytest.mark.slow
@@ -183,10 +122,3 @@ def test_a_run_that_gave_little_is_still_a_whole_page(document, answer):
     assert page.faults == []
     assert answer in words(page, "p")
     assert "Provenance" in words(page, "h2")
-
-
-def test_importing_the_report_loads_nothing_heavy():
-    heavy = ["jinja2", "markupsafe", "matplotlib", "numpy", "rich"]
-    code = f"import sys, advisor.report; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "[]", "")

@@ -9,7 +9,7 @@ import pytest
 from simulator import plots
 from simulator.base.blocks import Figure, Table
 from tests.support.command_line import apportion_here as apportion
-from tests.support.jobs_documents import OVER, advised, candidate, compared, difference
+from tests.support.jobs_documents import OVER, advised, compared, difference
 from tests.support.made import whole
 from tests.support.pages import HOSTILE, Page, words
 from tests.support.rendered import answer, page_of, render_html
@@ -50,29 +50,9 @@ def test_an_answer_spells_out_three_of_many_and_tells_why_few_differ():
     assert "2 more have surely less; nothing is stated of rare and easy, which differ in too few draws." in answer
 
 
-def test_one_alternative_differs_from_nothing():
-    document = compared()
-    page = page_of(document | {"alternatives": document["alternatives"][:1], "differences": []})
-    assert page.answer == "Nothing is compared: there is one alternative only."
-    assert not blocks(page, Figure)
-    assert "so nothing differs" in render_html(document | {"differences": []})
-
-
 def test_what_is_overloaded_is_a_warning():
     assert page_of(compared()).warnings == (f"overloaded: crowd: {OVER}; no interval is stated of it",)
     assert page_of(advised()).warnings == page_of(compared()).warnings
-
-
-def test_the_answer_of_an_advice_is_its_sentence():
-    page = page_of(advised())
-    assert page.answer == advised()["sentence"]
-    assert page.title == "28481 jobs of KTH: which change pays most"
-    assert dict(page.key_figures.items) == {
-        "mean wait as it is": "1 h 54 min",
-        "with the change that pays most": "1 h 26 min",
-        "chance that it is the best one": "80 %",
-        "not distinguished from it": "1",
-    }
 
 
 # Tables
@@ -90,28 +70,6 @@ def test_the_table_has_each_difference_with_both_verdicts():
     (makespan,) = [one for one in blocks(page, Table) if one.caption.startswith("Makespan")]
     assert makespan.note == "No interval: the last jobs of a log decide it."
     assert {row[2:] for row in makespan.rows} == {("no interval", "-", "no interval")}
-
-
-def test_differences_of_all_pairs_name_both():
-    document, open_too = compared(), difference("b", 5.0, 2.0, 8.0, base="a", p=0.2, holm=0.2, verdict="open")
-    page = page_of(document | {"differences": [*document["differences"][:2], open_too]})
-    assert list(rows_of(page, "Mean wait, first minus second")) == ["sjf - easy", "strict - easy", "b - a"]
-    assert page.answer.endswith("; b cannot be distinguished from a.")
-
-
-def test_alternatives_have_their_metrics_and_what_is_not_the_same():
-    page = page_of(compared())
-    given = rows_of(page, "What each gives")
-    assert given["easy"] == ("1 h 54 min", "104 d 4 h", "no")
-    assert given["sjf"] == ("1 h 23 min", "104 d 4 h", "12 % of the draws")
-    assert given["crowd"] == ("10 d 10 h", "104 d 4 h", "yes")
-    assert rows_of(page, "What is not")["sjf"] == ("sjf", "90")
-    asked = dict(page.sections[2].blocks[0].items)
-    assert asked["Draws"] == "40, resampled weeks of the log"
-    assert asked["The log counts as"] == "47 independent parts"
-    assert dict(page.sections[2].blocks[1].items) == {
-        "The same in all": "backfill easy, processors counted, same second instant, estimates limit"
-    }
 
 
 def test_changes_stand_by_their_gain_with_verdicts_chances_and_prices():
@@ -149,32 +107,6 @@ def test_a_figure_shows_what_has_an_interval_and_nothing_else():
     assert "difference of the mean wait in s" in figure.drawing.svg()
     assert "95 % of all together" in figure.drawing.svg()
     assert figure.caption == "Mean wait of each alternative, minus that of easy."
-
-
-def test_gains_are_drawn_with_their_chances():
-    (told,) = descriptions(page_of(advised()))
-    assert told.startswith("5 PEs more: best with 80 % 1690 (1390 to 1990); exact estimates (a bound) 515 (215 to 815)")
-    assert "policy strict: best with &lt; 1 % -490.8" in told
-    assert "mean wait is lower by in s" in blocks(page_of(advised()), Figure)[0].drawing.svg()
-
-
-def test_gains_and_losses_keep_their_colours():
-    row = {"name": "one", "mean": -1.0, "low": -2.0, "high": -0.5, "sure": True}
-
-    def colours(**asked):
-        return set(re.findall(r"--ap-(\d)", plots.differences([row], axis="s", **asked).svg()))
-
-    assert colours() == {"1"}
-    assert colours(less_is_better=False) == {"2"}
-
-
-def test_no_figure_where_nothing_is_told():
-    refused = advised() | {"refused": "3 draws are too few", "candidates": [candidate("a", "add", 1.0, told=False)]}
-    assert not blocks(page_of(refused), Figure)
-    assert "No interval: 3 draws are too few." in render_html(refused)
-    silent = [row | dict.fromkeys(("low", "high", "p", "holm")) for row in compared()["differences"]]
-    assert not blocks(page_of(compared() | {"differences": silent}), Figure)
-    assert not plots.differences([], axis="s")
 
 
 def test_a_figure_of_many_shows_the_first_and_says_so():
@@ -257,20 +189,3 @@ def test_show_says_what_the_page_says_first(folder, place):
     assert page_of(document).answer in done.stdout
     told = json.loads(apportion("show", place, "--json", cwd=folder).stdout)
     assert (told["command"], told["shown"]) == ("show", f"jobs {command}")
-
-
-def test_show_says_what_a_run_gave(folder):
-    log = [f"{job} {60 * job} 0 {90 * job} 1 -1 -1 1 3600 -1 1 1 1 1 1 1 -1 -1\n" for job in range(1, 9)]
-    (folder / "log.swf").write_text("; MaxProcs: 2\n" + "".join(log), encoding="utf-8")
-    assert apportion("jobs", "run", "log.swf", "-o", "ran", cwd=folder).returncode == 0
-    done = apportion("show", "ran", cwd=folder)
-    assert done.returncode == 0
-    assert page_of(json.loads((folder / "ran" / "manifest.json").read_text(encoding="utf-8"))).answer in done.stdout
-
-
-def test_show_refuses_what_is_torn(folder):
-    (folder / "torn.json").write_text(json.dumps(compared() | {"alternatives": 3}), encoding="utf-8")
-    done = apportion("show", "torn.json", cwd=folder)
-    assert done.returncode == 2
-    assert "torn.json: alternatives: 3 is no list" in done.stderr
-    assert done.stderr.count("\n") == 1

@@ -66,17 +66,6 @@ def test_simulate_has_an_answer_its_timelines_and_the_platform():
 
 
 @pytest.mark.slow
-def test_draws_show_in_the_answer_and_the_replication_is_named():
-    scenario, runs, shown = simulated("three-pes.yaml", 5)
-    text = " ".join(words(Page(render_page(simulated_page("three-pes.yaml", 5))), "p"))
-    assert re.search(r"takes [\d.]+ m?s \([\d.]+ to [\d.]+\), predicted:", text)
-    assert "90 % intervals of the true mean" in text
-    first = shown.illustration.timelines[0]
-    assert f"replication {first.replication} of 5, the one nearest the median of {first.configuration}" in text
-    assert len(runs.configurations) == len(scenario.configurations) == 3
-
-
-@pytest.mark.slow
 def test_an_explained_advice_tells_why_and_how_far(advised):
     page = Page(render_html(advised))
     assert page.faults == []
@@ -178,19 +167,6 @@ configurations:
   equal: {partition: equal}
 replications: 3
 """
-
-
-@pytest.mark.slow
-def test_commands_leave_the_page_in_their_folder(tmp_path, capsys):
-    path = str(TUTORIAL / "two-cores.yaml")
-    assert _run(["simulate", path, "--replications", "3", "-o", str(tmp_path / "runs")]) == 0
-    assert _run(["advise", path, "--replications", "3", "-o", str(tmp_path / "advice")]) == 0
-    assert "advice/report.html" in capsys.readouterr().out
-    for folder, command in (("runs", "simulate"), ("advice", "advise")):
-        page = Page((tmp_path / folder / "report.html").read_text())
-        assert words(page, "title")[0].endswith(f"Apportion {command}")
-        assert page.faults == []
-    assert "timelines" not in json.loads((tmp_path / "advice" / "advice.json").read_text())
 
 
 def test_long_lists_of_a_scenario_are_shown_by_their_ends():

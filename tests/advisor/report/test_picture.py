@@ -6,14 +6,12 @@ from dataclasses import replace
 import pytest
 
 from advisor import Advice, plot, recommend
-from advisor.report.advice import advice_page
 from advisor.report.explanation import explanation_section
 from advisor.report.picture import launch_lines
 from advisor.report.quickstart import QuickstartResult, quickstart_page
 from advisor.report.scorecard import scorecard_section, summary_text
-from advisor.report.simulation import ProcessTimes
 from advisor.report.verdict import speeds_line, stated_cost, verdict
-from simulator import Share, blocks, load_scenario, plots
+from simulator import Share, load_scenario, plots
 from simulator.base.figures import label
 from tests.support.answer_pages import comparisons
 from tests.support.made import made
@@ -102,13 +100,6 @@ def test_an_answer_that_real_runs_took_back_is_not_called_advised():
     assert "advised" not in drawn
 
 
-def test_without_numbers_warnings_are_counted_by_kind():
-    lines = ["platform.network.loopback is not given; take the default", "x: the median is known to 6 %", "what else"]
-    assert verdict(lines) == "3 warnings: 1 default assumed, 1 noisy point, 1 other"
-    assert verdict(["what else"] * 2) == "2 warnings"
-    assert verdict(lines[1:2], loss=0.0, noisy=1).endswith("1 noisy point; what is not known costs 0 % of the answer")
-
-
 def test_a_scorecard_counts_what_held():
     found = comparisons()
     assert (
@@ -145,11 +136,3 @@ def test_waits_of_several_processes_are_said_of_one():
     (shown,) = (one for one in explanation_section(advice.compared, advice.explained).blocks if hasattr(one, "right"))
     table = next(one for one in shown.right if one.caption.startswith("Who waits"))
     assert table.rows == (("each of 4 processes on node for other", "2 s"),)
-
-
-def test_a_bound_is_no_headline_and_rounding_is_no_idle_time():
-    advice = made(Advice, {"recommended": "a", "regret": 1.009, "baselines": [{"name": "a", "partition": [1, 2]}]})
-    page = advice_page(advice)
-    assert not [name for name, _ in page.key_figures.items if "below" in name]
-    assert ProcessTimes(0, "a", 0.4, 0.01, 9.2e-13).times[-1] == "0 s"
-    assert blocks.Command("line") not in page.run

@@ -22,21 +22,6 @@ def made(seed=3):
 
 
 @pytest.mark.slow
-def test_models_parameters_and_errors():
-    found = fit_held_out(made(), seed=3)
-    models = {model["name"]: model for model in found.fit.to_dict()["models"]}
-    assert {"model 0", "model 1", "model 2", "model 3"} <= set(models)
-    first, last = models["model 3"]["parameters"]
-    assert first["capacity_words"] == pytest.approx(4096, rel=0.1)
-    assert (first["latency_s"], last["latency_s"]) == (pytest.approx(2e-9, rel=0.1), pytest.approx(40e-9, rel=0.1))
-    assert (first["gap_s"], last["gap_s"]) == (pytest.approx(1e-9, rel=0.1), pytest.approx(1.5e-9, rel=0.1))
-    assert 0 < first["latency_s_error"] < 0.1 * first["latency_s"]
-    unseen = {one.name: one.mean for one in found.judged}
-    assert unseen["model 3"] < 0.04 < unseen["model 1"] < unseen["model 0"]
-    assert int(found.held_out.sum()) == round(0.2 * found.held_out.size)
-
-
-@pytest.mark.slow
 def test_held_out_cells_reach_no_fit():
     times = made()
     judged = fit_held_out(times, seed=5)

@@ -1,13 +1,10 @@
 """Table 1 on recorded speeds, its scores and figures, and the load-function study on the shipped trace."""
 
-import json
-
 import numpy as np
 import pytest
 
-from advisor.reproduce.gbbp import HISTORIES, recorded_table, reproduce, score, study_shipped_trace
+from advisor.reproduce.gbbp import HISTORIES, reproduce, score, study_shipped_trace
 from simulator.calibration.bands import CutRule, ReplaySource, build
-from tests.support.command_line import apportion_here as apportion
 
 
 @pytest.mark.slow
@@ -51,13 +48,3 @@ def test_scores_compare_with_the_truth_given():
     assert rows["grid"]["inside_band_percent"] == 50
     paid = built["grid"].experimental_s / built["adaptive"].experimental_s
     assert rows["adaptive"]["speedup_over_grid"] == pytest.approx(paid)
-
-
-@pytest.mark.slow
-def test_the_recorded_table_runs_nothing_and_is_the_same_twice():
-    done = apportion("lab", "reproduce", "gbbp", "--json")
-    assert (done.returncode, done.stderr) == (0, "")
-    table = json.loads(done.stdout)["table_1"]
-    assert table == json.loads(json.dumps(recorded_table()))
-    assert table["clock"] == "simulated"
-    assert set(table["kernels"]["dgemm"]) == {"grid", "gbbp", "adaptive"}

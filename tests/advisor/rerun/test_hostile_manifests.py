@@ -174,9 +174,7 @@ def test_an_honest_cluster_with_a_command_runs_with_the_consent_that_is_shown(tm
     assert output.startswith("--output=")
 
 
-@pytest.mark.parametrize(
-    "consent", [[], ["--command=x {units}", "--command=x {units}"], ["x {units}"], ["--command=y"]]
-)
+@pytest.mark.parametrize("consent", [[], ["--command=y"]])
 def test_only_the_consent_that_is_shown_will_do(tmp_path, consent):
     (tmp_path / "inputs").mkdir()
     write(tmp_path, "verify", {"command": "x {units}"}, {})

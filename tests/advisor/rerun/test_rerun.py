@@ -79,10 +79,7 @@ def moved(made, tmp_path):
         ("a.json", '{"x": 0.1}', '{"x": 0.10000000000000002}', [False]),
         ("a.json", '{"x": 0.1}', '{"x": 0.100001}', [True]),
         ("a.json", '{"n": 5, "k": 0.5}', '{"n": 6, "k": 0.5000000000000001}', [True, False]),
-        ("a.json", '{"x": 0.0}', '{"x": 1e-300}', [True]),
         ("a.json", '{"said": "takes 1.25 s"}', '{"said": "takes 1.2500000000001 s"}', [False]),
-        ("a.json", '{"said": "takes 1.25 s"}', '{"said": "lasts 1.25 s"}', [True]),
-        ("a.json", '{"yes": true}', '{"yes": false}', [True]),
         ("a.csv", "x,y\n1.5,a\n", "x,y\n1.5000000000000002,a\n", [False]),
         ("a.csv", "x,y\n1.5,a\n", "x,y\n1.5,b\n", [True]),
         ("a.svg", '<path d="M1.5 2.5"/>', '<path d="M1.5000000000000002 2.5"/>', [False]),
@@ -224,20 +221,14 @@ def test_a_link_out_of_the_folder_leads_nowhere(moved, tmp_path):
     ("entries", "said"),
     [
         ({"command": "history add"}, "is no command that can be rerun"),
-        ({"command": "rm -rf"}, "is no command that can be rerun"),
-        ({"command": ["simulate"]}, "rerun: command: ['simulate'] is not a text"),
         ({"given": {"output": "elsewhere"}, "inputs": {}}, "given.output: output is no manifest's to say"),
         ({"given": {"nonsense": 1}, "inputs": {}}, "has no option 'nonsense'"),
         ({"given": {"scenario": {"a": 1}}, "inputs": {}}, "given.scenario is {'a': 1}; only a text can stand there"),
         ({"given": {"scenario": "x"}}, "given.scenario is 'x', and inputs.scenario is 'inputs/scenario/own.yaml'"),
         ({"given": {"scenario": "/etc/passwd"}, "inputs": {}}, "a file that the folder does not keep"),
         ({"hashes": {}}, "has no hash of it"),
-        ({"given": []}, "rerun: given: [] is no object"),
-        ({"nonesuch": 1}, "rerun: nonesuch: unknown key"),
-        ({"inputs": {"scenario": "../../etc/passwd"}}, "lies outside inputs"),
         ({"inputs": {"scenario": "inputs/../../x"}}, "lies outside inputs"),
         ({"missing": ["big.csv: too large"]}, "an input was not kept"),
-        ({"format": 99}, "newer than this version reads"),
     ],
 )
 def test_bad_records_get_one_line_each(moved, entries, said):
@@ -246,10 +237,6 @@ def test_bad_records_get_one_line_each(moved, entries, said):
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_consent_without_need_is_refused(moved):
-    assert "--yes has no effect" in rerun(moved, "--yes", "anything").stderr
 
 
 def test_no_manifest_is_said(tmp_path):

@@ -87,7 +87,6 @@ def test_fresh_speeds_beside_a_real_competitor_lie_in_the_band(tmp_path):
     ("arguments", "found"),
     [
         (("--kernel", "merge"), "kernel: there is no 'merge' of several sizes; name one of apexmap, "),
-        (("--durations", "1s,no"), "--durations: 'no' is no duration"),
         (("--interval", "10ms"), "give an interval of 0.1 s or more"),
     ],
 )

@@ -69,15 +69,3 @@ def test_memory_limits_are_kept_or_said_to_leave_no_rectangles():
     assert found.units.tolist() == [40, 60]
     with pytest.raises(ScenarioError, match="leave no rectangles"):
         grid2d(49, SpeedKinds.of([[1.0]] * 2, [[1.0], [1.0]], limits=[25, 24]))
-
-
-def test_shapes():
-    pes = SpeedKinds.constant([1.0, 2.0])
-    shape = grid2d(600, pes).details
-    assert (shape["rows"], shape["columns"]) == (24, 25)
-    with pytest.raises(ScenarioError, match="matrix: 10x7 is not 60 units; give rows times columns that are"):
-        grid2d(60, pes, rows=10, columns=7)
-    with pytest.raises(ScenarioError, match="both rows and columns"):
-        grid2d(60, pes, rows=10)
-    with pytest.raises(ScenarioError, match="grid2d: 6000 PEs are too many; give at most 5000"):
-        grid2d(60, SpeedKinds.of([[1.0]], [[1.0]], counts=[6000]))

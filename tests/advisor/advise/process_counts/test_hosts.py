@@ -3,7 +3,6 @@
 import pytest
 
 from advisor.advise.process_counts import advise_allocation, host_commands, host_files, layout_of_advice, parse_hosts
-from simulator import ScenarioError
 from tests.support.known_models import KnownModel, fit_of
 
 KINDS = {"fast": (2, 4), "slow": (4, 1)}
@@ -46,15 +45,3 @@ def test_two_kinds_on_one_host(advice):
     layout = layout_of_advice(advice, {"fast": ["here"], "slow": ["here"]})
     assert layout.slots == {"here": 12}
     assert host_files(layout, "h")["h.rankfile"].splitlines()[-1] == "rank 11=here slot=5"
-
-
-@pytest.mark.parametrize(
-    ("hosts", "said"),
-    [
-        ({"fast": ["a"]}, "slow has no hosts"),
-        ({"fast": ["a"] * 3}, "fast has 3 hosts"),
-    ],
-)
-def test_hosts_that_do_not_go_with_the_pes(advice, hosts, said):
-    with pytest.raises(ScenarioError, match=said):
-        layout_of_advice(advice, hosts)
