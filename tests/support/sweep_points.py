@@ -4,13 +4,10 @@ import os
 import signal
 import sys
 import tempfile
-import time
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-
-import numpy as np
 
 from simulator import whatif
 from simulator.experiments.sweep import local, make_plan, simulated, sweep
@@ -62,16 +59,6 @@ def faulty(scenario, threads):
     """As `simulated`, but one problem size meets an error that nobody foresaw."""
     if scenario.application.parameters["n"] == POISON:
         raise ZeroDivisionError("something nobody thought of")
-    return simulated(scenario, threads)
-
-
-def hungry(scenario, threads):
-    """As `simulated`, but one problem size takes memory and takes memory."""
-    if scenario.application.parameters["n"] == POISON:
-        held = []
-        for _ in range(80):
-            held.append(np.ones(2**21))
-            time.sleep(0.05)
     return simulated(scenario, threads)
 
 

@@ -21,7 +21,7 @@ VARY = ["--as-is", "--vary", f"{LINK}=1Gbit/s,10Gbit/s", "--vary", "application.
 
 @pytest.fixture
 def in_thread(monkeypatch):
-    """Its cluster is a thread of this process; `test_sweep_survives` has processes."""
+    """Its cluster is a thread of this process; `test_sweep_killed` has processes."""
     monkeypatch.setattr(command, "_where", lambda *_: thread)
 
 

@@ -96,13 +96,10 @@ def test_shipped_data_is_found():
     [
         ('{"a": 1, "b": {"c": 1, "c": 2}}', "the key 'c' comes twice"),
         ('["\\ud800"]', r"\\ud800 is half of a surrogate pair"),
-        ('{"\\udc00x": 1}', r"\\udc00 is half of a surrogate pair"),
         ("[1e999]", "1e999 is beyond the largest number"),
-        ("[-1e999]", "-1e999 is beyond the largest number"),
         ("[" + "9" * 400 + "]", "of 400 digits is beyond the largest number"),
         ("9" * 10**6, "of 1000000 digits is beyond the largest number"),
         ("[NaN]", "NaN is no JSON number"),
-        ("[-Infinity]", "-Infinity is no JSON number"),
         ("[" * 101 + "]" * 101, "P: this lies more than 100 levels deep; write fewer levels"),
         ('{"a": ' * 20_000, "P: this lies more than 100 levels deep; write fewer levels"),
         ("", "P:1:1: "),

@@ -23,17 +23,6 @@ def test_hostile_input_is_refused_in_one_line(text):
     assert error.value.lines[0].startswith("runs.csv: formula: ")
 
 
-@given(st.text(max_size=60))
-@settings(max_examples=150, deadline=None)
-@pytest.mark.slow
-def test_any_text_is_a_formula_or_a_formula_error(text):
-    try:
-        parse(text, names=("N", "P"))
-    except FormulaError as error:
-        (line,) = error.lines
-        assert line.startswith("formula: ")
-
-
 @given(st.text(alphabet="NP0123456789.+-*/(), eloginx", max_size=40))
 @settings(max_examples=200, deadline=None)
 def test_near_formulas_parse_or_are_refused(text):

@@ -1,6 +1,5 @@
 """Apex-MAP's accesses, sweeps and their files: against definitions, brute force and real processes."""
 
-import json
 import platform
 
 import numpy as np
@@ -96,53 +95,12 @@ def test_a_sweep_goes_on_where_it_was_and_visits_every_cell_equally(tmp_path):
     assert np.allclose(times.time_s, first.columns["time_per_word_s"], rtol=1e-9)
 
 
-def test_a_budget_too_small_says_how_much(tmp_path):
-    with pytest.raises(ScenarioError, match=r"10 ms is too short; give .* or more for 3 visits to each of"):
-        measure_sweep(sweep(), machine=HERE, budget_s=0.01, store=tmp_path / "visits", on_progress=silent)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.real
-def test_a_budget_that_is_not_firm_suffices_for_the_least():
-    found = measure_sweep(sweep(), machine=HERE, budget_s=1e-3, store=None, on_progress=silent, firm=False)
-    assert found.visits == 3 * len(found.cells)
-
-
-def test_a_torn_line_is_dropped_and_other_files_are_refused(tmp_path):
-    path, subject = tmp_path / "visits", sweep().to_dict()
-    visits = Visits(path, subject=subject, machine=HERE)
-    with visits.journal:
-        visits.keep(Visit(0, 3, 1e-9, 0, 0.1))
-        visits.keep(Visit(0, 4, 2e-9, 1, 0.2))
-    whole = path.read_text()
-    path.write_text(whole[:-9])
-    visits = Visits(path, subject=subject, machine=HERE)
-    with visits.journal:
-        assert [visit.cell for visit in visits.made] == [3]
-        visits.keep(Visit(0, 4, 2e-9, 1, 0.2))
-    assert path.read_text() == whole
-    with pytest.raises(ScenarioError, match="name a file of seed 9, or a new one"):
-        Visits(path, subject=sweep(seed=9).to_dict(), machine=HERE)
-    head, *rest = whole.splitlines()
-    other = json.loads(head) | {"machine": json.loads(head)["machine"] | {"host": "elsewhere"}}
-    path.write_text("\n".join([json.dumps(other), *rest, ""]))
-    with pytest.raises(ScenarioError, match="of another machine"):
-        Visits(path, subject=subject, machine=HERE)
-    for text, found in (("a,b\n", "no measurements"), ("[]\n", "no measurements"), ("hello", "no measurements")):
-        path.write_text(text)
-        with pytest.raises(ScenarioError, match=found):
-            Visits(path, subject=subject, machine=HERE)
-
-
 @pytest.mark.parametrize(
     ("changed", "found"),
     [
         ({"max_memory": "900TiB"}, "--max-memory is 900 TiB; give 32 KiB to the "),
-        ({"max_memory": "110%"}, r"--max-memory is .*; give 32 KiB to the .* available"),
-        ({"max_memory": "1KiB"}, "--max-memory is 1 KiB; give 32 KiB to the"),
         ({"max_memory": "64"}, "--max-memory: '64' is no size"),
         ({"alphas": (0.1, 1.5)}, r"--alpha is 0\.1, 1\.5; give numbers above 0 and up to 1"),
-        ({"alphas": (0.0,)}, r"--alpha is 0; give numbers above 0 and up to 1"),
         ({"lengths": (0.5,)}, r"--length is 0\.5; give whole numbers of 1 or more"),
         ({"lengths": (2**20,)}, r"--length is 1048576; give at most 8192, the words of the largest M"),
         ({"cpu": 9999}, "--cpu is 9999; name one of "),

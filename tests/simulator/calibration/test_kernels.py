@@ -101,12 +101,6 @@ def test_apexmap_reads_where_its_starts_say(n):
     assert SIZED_KERNELS["apexmap"].prepare(n).run()[0] == expected
 
 
-def test_apexmap_starts_crowd_as_alpha_says():
-    starts = apexmap.draw_starts(160_000)
-    for share in (0.01, 0.1, 0.5):
-        assert np.mean(starts < share * 160_000) == pytest.approx(share**apexmap.ALPHA, abs=0.01)
-
-
 @pytest.mark.parametrize("name", SIZED_KERNELS)
 def test_the_nearest_size(name):
     kernel = SIZED_KERNELS[name]

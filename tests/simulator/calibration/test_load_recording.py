@@ -1,7 +1,6 @@
 """Recording: the file, its continuation, what ends it, and its truth about a known load."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -115,17 +114,6 @@ def test_lengths_that_cannot_be_measured_are_refused(tmp_path, interval_s, durat
     ):
         record_load(tmp_path / "t.csv", interval_s=interval_s, duration_s=duration_s)
     assert not (tmp_path / "t.csv").exists()
-
-
-def test_a_start_without_a_zone_is_no_start(tmp_path):
-    """It could be any of 24 hours: rows that go on from it would lie anywhere."""
-    path = tmp_path / "t.csv"
-    record_load(path, interval_s=INTERVAL_S, duration_s=0.2)
-    start = read_head(path).start
-    zone = re.search(r"[+-]\d\d:\d\d$", start)[0]
-    path.write_text(path.read_text().replace(start, start.removesuffix(zone)))
-    with pytest.raises(ScenarioError, match=r"t.csv:1: start: .* zone"):
-        record_load(path, interval_s=INTERVAL_S, duration_s=0.2, append=True)
 
 
 def test_ctrl_c_ends_a_recording_and_keeps_it(tmp_path):

@@ -110,15 +110,6 @@ def test_other_bytes_than_were_sent_are_noticed():
     far.close()
 
 
-def test_a_process_that_dies_is_told_and_the_rest_ends():
-    with local_pairs("unix", PAIRS[:1]) as pairs:
-        pairs.sample_s("one_way", 1, rounds=1, batches=1)
-        psutil.Process(max(relatives())).kill()
-        with pytest.raises(CalibrationError, match="ended early"):
-            pairs.sample_s("one_way", 1, rounds=1, batches=1)
-    assert relatives() == []
-
-
 def test_a_stranger_on_loopback_is_not_taken_for_ours(monkeypatch):
     strangers, connect = [], socket.create_connection
 
@@ -238,21 +229,12 @@ def test_one_pe_is_too_few(monkeypatch):
         measure_link_times(LinkPlan(), store=None)
 
 
-def test_elsewhere_than_on_linux(monkeypatch):
-    import platform
-
-    monkeypatch.setattr(platform, "system", lambda: "Darwin")
-    with pytest.raises(CalibrationError, match="Darwin and measuring needs Linux"):
-        measure_link_times(LinkPlan(), store=None)
-
-
 @pytest.mark.parametrize(
     ("plan", "found"),
     [
         ({"between": "pigeons"}, r"--between is 'pigeons'; name one of processes, tcp, mpi"),
         ({"medium": "tcp"}, r"--medium is 'tcp'; name unix or pipe with --between processes"),
         ({"max_bytes": 0}, r"--max-bytes is 0 B; give 64 B to 1 GiB"),
-        ({"max_bytes": -5}, r"--max-bytes is -5 B; give 64 B to 1 GiB"),
     ],
 )
 def test_plans_that_cannot_be(plan, found):

@@ -9,7 +9,7 @@ import pytest
 from simulator.base.errors import CalibrationError
 from simulator.base.randomness import stream
 from simulator.characterisation.costs.guesses import DESIGN, HIGH_LEVEL, INSTRUCTIONS, design_vector, guess_cycles
-from simulator.characterisation.costs.timing import RunStore, Timed, Times, time_in_turns
+from simulator.characterisation.costs.timing import RunStore, Times
 from simulator.characterisation.costs.vectors import (
     FLOP_RATE_OF,
     KERNEL,
@@ -23,7 +23,6 @@ from simulator.characterisation.costs.vectors import (
     refitted,
     times_of_streams,
     with_guesses,
-    words_of,
 )
 from simulator.models.resource import HardwareModel
 
@@ -108,11 +107,6 @@ def test_a_programs_own_runs_are_fitted_closely():
         assert abs(np.log(near / one.time_s)) < abs(np.log(far / one.time_s)) - 0.2
 
 
-def test_no_run_no_costs():
-    with pytest.raises(CalibrationError, match="icc: no run"):
-        fitted_vector(flops_observed(), "icc", memory=MEMORY)
-
-
 def test_flop_rate_is_the_geometric_mean():
     vector = flop_vector(flops_observed())
     assert vector.costs["add"].seconds == pytest.approx(1 / 4e9)
@@ -144,10 +138,6 @@ def test_a_design_costs_a_range():
     assert (time.s, time.low_s, time.high_s) == pytest.approx((0.5, 0.0625, 2.0))
     assert all(one.low <= one.likely <= one.high for one in DESIGN.values())
     assert "a guess" in design_vector(None).notes[0]
-
-
-def test_words_that_instructions_move():
-    assert [words_of(name) for name in ("load", "store_256", "load_512", "alu", "fp_add_256")] == [1, 4, 8, 0, 0]
 
 
 def test_waits_never_fall_with_the_working_set():
@@ -185,23 +175,3 @@ def test_a_store_of_another_machine_or_compiler_is_begun_anew(tmp_path):
     assert again.counts == store.counts
     assert (again.times.labels, again.times.raw_s.shape) == (("a",), (1, 5))
     assert (other.counts, other.times) == ({}, None)
-
-
-def test_work_that_doubles_takes_about_twice_as_long():
-    """Really run: chains of additions of 20,000 and 40,000 steps."""
-    import numba
-
-    def chain(steps):
-        total = 0.0
-        for _ in range(steps):
-            total = total * 0.5 + 1.0
-        return total
-
-    compiled = numba.njit(chain)
-    timed = []
-    for steps in (20_000, 40_000):
-        compiled(steps)
-        timed.append(Timed(str(steps), compiled, (steps,)))
-    times = time_in_turns(timed, budget_s=0.2, generator=stream(1, "test"))
-    one, two = times.median_s
-    assert 1.3 < two / one < 3.0

@@ -102,7 +102,9 @@ def test_batsim(backfill, who):
     assert pes == [numbers(rows[one]["allocated_resources"]) for one in ids]
 
 
-@pytest.mark.parametrize("who", WHO)
+@pytest.mark.parametrize(
+    "who", ["compiled", *(pytest.param(who, marks=pytest.mark.slow) for who in ("oracle", "process"))]
+)
 @pytest.mark.parametrize(("name", "policy"), PYSS)
 def test_pyss(name, policy, who):
     _, wait, run, _ = simulate(who, log(name)[:3000], LOGS[name][1], same_second="event", **POLICIES[policy])
@@ -117,7 +119,9 @@ def published(name):
 
 
 @pytest.mark.parametrize(("policy", "source", "correction"), PREDICTSIM)
-@pytest.mark.parametrize(("name", "within"), [("KTH-SP2", 1e-9), ("SDSC-SP2", 0.0015)])
+@pytest.mark.parametrize(
+    ("name", "within"), [("KTH-SP2", 1e-9), pytest.param("SDSC-SP2", 0.0015, marks=pytest.mark.slow)]
+)
 def test_predictsim(name, within, policy, source, correction):
     row = published(name)[PREDICTSIM[policy, source, correction]]
     settings = {"same_second": "event", "source": source, "correction": correction}

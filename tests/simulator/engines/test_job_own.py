@@ -193,7 +193,6 @@ FAULTS = {
     "division": (lambda _seen: 1 // 0, "at 0 s: it failed with ZeroDivisionError: integer division or modulo by zero"),
     "own": (raising(MineError("why")), "at 0 s: it failed with MineError: why"),
     "silent": (raising(StopIteration()), "at 0 s: it failed with StopIteration; mend its function"),
-    "import": (raising(ImportError("no numpy")), "at 0 s: it failed with ImportError: no numpy"),
     "exit": (raising(SystemExit(3)), "at 0 s: it failed with SystemExit: 3"),
     "nothing": (lambda _seen: None, "at 0 s: it failed with TypeError"),
     "no job": (lambda _seen: ["x"], "at 0 s: x is no job that waits"),
@@ -203,7 +202,6 @@ FAULTS = {
     "large": (lambda seen: seen.waiting, "at 0 s: it starts job 2 on 1 PEs, but only 0 are free"),
     "never": (lambda _seen: [], "mine: it leaves 4 jobs waiting for ever, job 1 first"),
     "words": (lambda seen: [(seen.waiting[0], "ab")], "at 0 s: it starts job 1 on 'ab'; give the numbers"),
-    "no PEs": (lambda seen: [(seen.waiting[0], None)], "at 0 s: it starts job 1 on None; give the numbers"),
 }
 NAMED = {
     "busy": (

@@ -64,16 +64,3 @@ def test_a_scenario_says_whether_anything_is_drawn():
 def my_own(*given, **more):
     """Sharing of the user's own may draw."""
     return service_table(*given, **more)
-
-
-def test_one_replication_says_so_in_a_notebook_and_in_comparisons():
-    one = sim.run(drawn(), replications=1)
-    page = one._repr_html_()
-    assert "one replication has no interval" in page
-    compared = sim.compare(one, drawn())
-    assert "one replication has no interval" in compared._repr_html_()
-    (found,) = compared.differences
-    assert [found.to_dict()[name] for name in ("low_s", "high_s")] == [None, None]
-    certain = scenario([pe("a"), pe("b")], 90, (45, 45))
-    (same,) = sim.compare(certain, certain, replications=1).differences
-    assert [same.to_dict()[name] for name in ("low_s", "high_s")] == [0.0, 0.0]

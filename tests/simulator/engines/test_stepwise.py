@@ -1,19 +1,52 @@
-"""The SimPy engine against a simulator that follows the rules tick by tick, on random programs."""
+"""Both engines against the simulator that follows the rules tick by tick, on random programs of several kinds."""
+
+import os
+from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 
-from tests.support.programs import scenarios
-from tests.support.stepwise import check_one
-from tests.support.stepwise_oracle import TooLongError
+from simulator.engines import process
+from simulator.engines.compiled import run as compiled
+from tests.support.programs import farming, scenarios, with_domains
+from tests.support.stepwise import check_three, outcome
+
+EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "25"))
+MANY, AT_ONCE = 500, 100
+KINDS = {"any": scenarios, "farms": farming, "domains": with_domains}
+quick = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.parametrize("kind", ["farms", "domains"])
+def test_three_readings_agree(kind):
+    @given(KINDS[kind]())
+    @quick
+    def some(case):
+        check_three(*case)
+
+    some()
 
 
 @pytest.mark.slow
-@given(scenarios())
-@settings(max_examples=75, deadline=None, derandomize=True)
-def test_both_find_the_same_ticks(case):
+@pytest.mark.parametrize("number", range(MANY // AT_ONCE))
+@pytest.mark.parametrize("kind", KINDS)
+def test_three_readings_of_hundreds_of_programs_agree(kind, number):
+    """In parts that begin again: a long search of Hypothesis comes to stay among small programs without domains."""
+
+    @seed(number)
+    @given(KINDS[kind]())
+    @settings(quick, max_examples=AT_ONCE, derandomize=False, database=None)
+    def some(case):
+        check_three(*case)
+
+    some()
+
+
+@given(with_domains())
+@settings(quick, max_examples=20)
+def test_without_logs_and_with_replications_that_start_alike(case):
+    """What the compiled engine does once for all that come out alike is what each would be."""
     made, draws = case
-    try:
-        check_one(made, draws)
-    except TooLongError:
-        assume(False)
+    made = replace(made, replications=1)
+    results = [outcome(engine.run, made, draws)[-1] for engine in (process, compiled)]
+    assert results[0] == results[1]

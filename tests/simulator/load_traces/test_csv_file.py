@@ -44,16 +44,8 @@ def test_the_column_is_the_known_one_or_the_one_asked_for(tmp_path):
                 "'time_s,available', with further columns of other names"
             ),
         ),
-        (
-            "time_s,load,load\n0,1,1\n1,1,1\n",
-            (
-                "1: the header is 'time_s,load,load'; give 'time_s,load' "
-                "or 'time_s,available', with further columns of other names"
-            ),
-        ),
         ("# only a comment\n", "there is no header; begin with 'time_s,load' or 'time_s,available'"),
         ("time_s,load\ninf,1\n1,1\n", "2: time_s is 'inf'; give a finite number"),
-        ("time_s,load\n0,-0.5\n1,1\n", r"2: load is '\-0\.5'; give a finite number of at least 0"),
     ],
 )
 def test_faults_name_file_line_and_field(tmp_path, text, message):
@@ -128,10 +120,7 @@ def test_an_end_that_nothing_says_is_known_to_be_assumed(tmp_path):
             "# end: 64800",
             r"t.csv:1: end: '64800' is not a time after that of the last row \(64800\); write its seconds",
         ),
-        ("# end: 24h", "t.csv:1: end: '24h' is not a time after"),
-        ("# end: inf", "t.csv:1: end: 'inf' is not a time after"),
         ("# end: 86400\n# end: 90000", "t.csv:2: end is said in line 1 too; leave one of them out"),
-        ("# start: 2026-11-21T08:00", "t.csv:1: start: '2026-11-21T08:00' is no date and time with a zone"),
         ("# start: Monday", "t.csv:1: start: 'Monday' is no date and time with a zone"),
     ],
 )

@@ -119,15 +119,6 @@ def test_collectl_columns_and_the_chatter_before_its_header():
     assert ran.values.tolist() == [float(row[17]) for row in rows]
 
 
-def test_collectl_with_another_separator(tmp_path):
-    text = "".join(
-        line.replace(" ", ",") if line[0] != "w" else line
-        for line in (DATA / "collectl.txt").read_text().splitlines(keepends=True)
-    )
-    found = take(written(tmp_path, text), "collectl", measures="load")
-    assert found.trace.values.tolist() == take(DATA / "collectl.txt", "collectl", measures="load").trace.values.tolist()
-
-
 def test_prometheus_values_are_strings_and_what_they_measure_must_be_stated():
     path = DATA / "prometheus_busy.json"
     with pytest.raises(TraceError, match="measures: nothing stated"):
@@ -354,7 +345,6 @@ def test_csv_percent_read_as_a_share_is_refused(tmp_path):
         ("csv", "t,v\n0,1\n1,nan\n", {"measures": "load"}, "3: v is 'nan'; give a finite number"),
         ("csv", "t,v\n0,-1\n", {"measures": "load"}, r"2: value is \-1; give a finite number of at least 0"),
         ("csv", "t,v\n0,1\n", {"measures": "load"}, "the number of rows is 1; give at least 2"),
-        ("csv", "", {"measures": "load"}, "the number of rows is 0; give at least 2"),
         ("sadf", "a;b\n", {}, r"1: there is no header before the first row; give a '\# hostname;\.\.\.' line"),
         ("collectl", "hello\n", {}, r"there is no header; give a line that begins with '\#Date'"),
         ("bitbrains", "a;b\n", {}, r"1: the header has no 'Timestamp \[ms\]'; give Bitbrains' columns"),

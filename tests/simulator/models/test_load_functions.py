@@ -40,17 +40,6 @@ def test_the_functions_equal_their_definition(loads, window, history):
     assert found.t_s.tolist() == [2.0 * (j + 1) for j in range(least.size)]
 
 
-def test_the_functions_equal_their_definition_at_the_papers_size():
-    rng = np.random.Generator(np.random.PCG64(0))
-    loads = np.abs(np.cumsum(rng.normal(0, 0.05, 2400)))
-    found = build_load_functions(trace_of(loads), window=600)
-    sums = np.concatenate(([0], np.cumsum(loads.astype(np.longdouble))))
-    for length in (1, 7, 100, 600):
-        means = (sums[length:] - sums[:-length]) / length
-        assert abs(float(found.l_min[length - 1] - means.min())) <= DEFINITION
-        assert abs(float(found.l_max[length - 1] - means.max())) <= DEFINITION
-
-
 @settings(deadline=None, max_examples=60)
 @given(LOADS, st.integers(1, 9), st.integers(1, 30))
 def test_an_update_gives_the_very_numbers_of_a_rebuild(loads, window, history):

@@ -5,12 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from advisor.cli import _run
 from simulator import this_machine
 from simulator.base.errors import ScenarioError
-from simulator.base.files import shipped
 from simulator.calibration.pingpong.pairs import local_pairs, measure_cost
-from simulator.models.network.file import fit_network_table, message_cost
+from simulator.models.network.file import message_cost
 from simulator.models.network.message_cost import CpuCost, MessageCost, fit_cpu_cost, memory_bytes_per_byte
 
 SIZES = [1, 4096, 65_536, 2**20]
@@ -42,27 +40,6 @@ def test_costs_in_files():
             message_cost({"cpu": entry}, "f")
     with pytest.raises(ScenarioError, match="memory_bytes_per_byte"):
         message_cost(document | {"memory_bytes_per_byte": -1}, "f")
-
-
-def test_shown_and_kept_by_joins(tmp_path, capsys):
-    """A link model says what its messages cost; the scenario that it is joined to says so in a note."""
-    fit = fit_network_table(shipped("scenarios", "papers/characterisation_unix.csv"))
-    link, speed = tmp_path / "link.json", tmp_path / "speed.json"
-    link.write_text(json.dumps(fit.to_dict()))
-    assert _run(["show", str(link)]) == 0
-    assert "CPU of messages: not measured" in capsys.readouterr().out
-    link.write_text(json.dumps(fit.to_dict() | MessageCost(CpuCost(3e-6, 2e-10), None, 4.0).to_dict()))
-    assert _run(["show", str(link)]) == 0
-    said = "CPU of a message at each end: 3 us and 0.2 ns a byte"
-    assert said in capsys.readouterr().out
-    assert _run(["show", str(link), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["memory_bytes_per_byte"] == 4
-    band = {"sizes": [1e3, 1e5]} | {name: [1e9, 5e8] for name in ("low", "mid", "high")}
-    speed.write_text(json.dumps({"format": 2, "kind": "speed", "kernel": "triad", "model": band}))
-    joined = tmp_path / "joined.yaml"
-    assert _run(["cluster", "--join", f"{speed},{link}", "--names", "n[1-1]", "-o", str(joined)]) == 0
-    capsys.readouterr()
-    assert said in " ".join(joined.read_text().split())
 
 
 @pytest.mark.skipif(this_machine().pe_count < 2, reason="one PE")

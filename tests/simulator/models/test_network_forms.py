@@ -1,4 +1,4 @@
-"""Fitted message-time forms against values computed by hand."""
+"""Message-time forms, links and packets against values computed by hand."""
 
 import json
 
@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from simulator.base.errors import ScenarioError
-from simulator.models.network import KnotsModel, NetworkModel, PacketisedModel, PiecewiseModel, fit_network, make_points
+from simulator.models.network import (
+    KnotsModel,
+    LinkModel,
+    NetworkModel,
+    PacketisedModel,
+    PacketModel,
+    PiecewiseModel,
+    fit_link,
+    fit_network,
+    make_points,
+)
 
 
 def arrays(*columns):
@@ -114,3 +124,46 @@ def test_what_is_not_physical_is_told():
 def test_what_is_no_line_is_refused(columns, message):
     with pytest.raises(ScenarioError, match=message):
         PiecewiseModel(*arrays(*columns))
+
+
+def test_latency_and_bandwidth():
+    link = LinkModel.from_latency(1e-5, 1e9)
+    assert link.time_s([0, 1000, 10**9]) == pytest.approx([1e-5, 1.1e-5, 1.00001])
+
+
+def test_knots_lines_and_the_last_slope():
+    link = LinkModel(np.array([10.0, 20.0, 40.0]), np.array([1.0, 2.0, 8.0]))
+    assert link.time_s([0, 10, 15, 30, 50]) == pytest.approx([1, 1, 1.5, 5, 11])
+
+
+def test_measured_times_that_decrease_are_pooled():
+    assert fit_link([1, 2, 3], [2.0, 1.0, 5.0]).times_s.tolist() == [1.5, 1.5, 5.0]
+
+
+@pytest.mark.parametrize(("sizes", "times"), [([1], [1]), ([2, 1], [1, 1]), ([1, 2], [2, 1]), ([1, 2], [0, 1])])
+def test_what_is_no_link_is_refused(sizes, times):
+    with pytest.raises(ScenarioError, match="link"):
+        LinkModel(np.array(sizes, dtype=float), np.array(times, dtype=float))
+
+
+def test_a_link_that_is_known_is_the_same_in_every_truth():
+    link = LinkModel.from_latency(1e-5, 1e9)
+    assert link.drawn(2.0).time_s([0, 1000, 10**9]).tolist() == link.time_s([0, 1000, 10**9]).tolist()
+
+
+def test_payloads_are_rounded_up_to_whole_packets():
+    model = PacketModel(latency_s=1e-5, packet_bytes=1000, packet_s=2e-6)
+    assert model.time_s([0, 1, 1000, 1001, 2000, 10_000]).tolist() == pytest.approx(
+        [1.2e-5, 1.2e-5, 1.2e-5, 1.4e-5, 1.4e-5, 3e-5]
+    )
+    assert model.bandwidth_bytes_per_s == pytest.approx(5e8)
+    assert PacketModel.from_dict(model.to_dict()) == model
+
+
+@pytest.mark.parametrize(
+    ("latency_s", "packet_bytes", "packet_s", "field"),
+    [(-1, 1, 1, "latency"), (0, 0, 1, "packet"), (0, 1, 0, "packet_time"), (float("inf"), 1, 1, "latency")],
+)
+def test_what_are_no_packets_is_refused(latency_s, packet_bytes, packet_s, field):
+    with pytest.raises(ScenarioError, match=f"link: {field} is "):
+        PacketModel(latency_s, packet_bytes, packet_s)

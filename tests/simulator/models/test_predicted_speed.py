@@ -5,7 +5,7 @@ import pytest
 
 from simulator.base.errors import ScenarioError
 from simulator.models.memory import MemoryLevel, MemoryUse
-from simulator.models.predicted_speed import KERNEL_USES, predicted_band, predicted_speeds, rescaled
+from simulator.models.predicted_speed import predicted_band, predicted_speeds, rescaled
 from simulator.models.speed import SpeedBand
 
 NEAR = MemoryLevel("L1", 800, 1e-9, 0.0)
@@ -69,8 +69,3 @@ def test_a_band_that_ends_at_the_memory_limit_and_a_constant():
     constant = rescaled(SpeedBand.constant(1e8), USE, measured=(NEAR, FAR), changed=(WIDER, FAR))
     assert constant.band.sizes.size > 4
     assert constant.band.speed(400) > 1e8 * 1.001
-
-
-def test_the_kernels_of_ours():
-    assert KERNEL_USES["triad"].accesses_per_unit * 2 == 4
-    assert KERNEL_USES["naive_matmul"].footprint_share == pytest.approx(1 / 3)

@@ -10,7 +10,6 @@ from simulator.base.errors import ScenarioError
 from simulator.calibration import predict_speed
 from simulator.models.predicted_speed import KERNEL_USES
 from simulator.models.predicted_speed_check import swept_by_kernel
-from simulator.results import plots
 from simulator.scenario_file.load import load_scenario, resolved_text
 
 NEAR, FAR, EDGE = 1e-9, 3e-9, 8e4
@@ -84,28 +83,6 @@ def test_errors_are_those_of_sizes_that_were_not_used(memory, triad):
     assert found.errors(found.by_levels).tolist() == pytest.approx([0, 0, 0, 1.0])
     errors = found.to_dict()["errors"]["levels"]
     assert (errors["mean"], errors["max"], errors["mean_above_reference"]) == pytest.approx((0.25, 1.0, 0.25))
-
-
-def test_the_command_draws_and_states_the_mean_error(memory, triad, tmp_path, capsys):
-    picture = tmp_path / "p.svg"
-    assert _run(["show", str(triad), "--memory", str(memory), "--plot", str(picture), "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["errors"]["model"]["mean"] < 1e-9
-    assert len(document["points"]) == 5
-    assert set(document["provenance"]["inputs"]) == {str(triad), str(memory)}
-    assert picture.stat().st_size > 1000
-    assert _run(["show", str(triad), "--memory", str(memory)]) == 0
-    assert "by the model: error 0.0% on average" in capsys.readouterr().out
-
-
-def test_figures_for_pages_and_files(memory, triad, tmp_path):
-    found = predict_speed(triad, memory)
-    drawn = plots.predicted(found).svg()
-    assert drawn.startswith("<svg")
-    assert "L2" in drawn
-    assert drawn.count("mean error 0.0%") >= 2
-    with pytest.raises(ScenarioError, match="ends in"):
-        plots.predicted(found).save(tmp_path / "p.txt")
 
 
 def test_what_cannot_be_predicted(memory, triad):

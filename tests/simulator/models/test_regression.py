@@ -254,19 +254,6 @@ def test_resolution_is_the_step_that_divides_all_times():
     assert resolution_s(np.array([1 / 3, 2.0])) == 0.0
 
 
-def test_many_runs_with_many_terms():
-    draws = stream(1, "many runs")
-    values = {"N": draws.uniform(1000, 9000, 4_000), "P": draws.integers(1, 65, 4_000) * 1.0}
-    formula = "N**3/P + N**2/P + N*log(P+1) + N*P + N + P"
-    truth = 1e-9 * values["N"] ** 3 / values["P"] + 1e-5 * values["N"] * values["P"]
-    times = truth * np.exp(0.05 * draws.standard_normal(len(truth)))
-    for method in ("default", "ols"):
-        found = fit({"t": formula}, {"t": make_runs(values, times)}, method=method).predict(
-            {n: v[:500] for n, v in values.items()}
-        )
-        assert np.mean(np.abs(found.mean_s / truth[:500] - 1)) < (0.02 if method == "default" else 0.2)
-
-
 @pytest.mark.benchmark
 @pytest.mark.parametrize(("method", "most"), [("default", 350), ("ols", 70)])
 def test_a_hundred_thousand_runs_with_six_terms_fit_soon(method, most):

@@ -52,14 +52,6 @@ def test_sweeps_that_make_no_sense():
         MemoryUse(1.0, 1.0, written_per_unit=0.6)
 
 
-def test_files_without_sweeps_are_as_before():
-    kept = model().to_dict()
-    assert MemoryModel.from_dict(kept).sweeps.to_dict() == SWEEPS.to_dict()
-    plain = model(None).to_dict()
-    assert kept.keys() - plain.keys() == {"sweeps"}
-    assert MemoryModel.from_dict(plain).sweeps is None
-
-
 def test_what_a_model_knows_more():
     """Sweeps of what is swept only, a correction of everything, and neither: levels alone, to the bit."""
     swept, looked_up = KERNEL_USES["triad"], MemoryUse(1.0, 0.5)

@@ -97,10 +97,6 @@ def test_farms_in_loops_are_new_farms_over_one_table():
             ((Compute(-1, 1),),),
             r"program: process 0, operation 0 \(compute\): it is \-1; give a finite number of at least 0",
         ),
-        (
-            ((Compute(float("nan"), 1),),),
-            r"program: process 0, operation 0 \(compute\): it is nan; give a finite number of at least 0",
-        ),
         (((Delay(1), Send(3, 1)), ()), r"program: process 0, operation 1 \(send\): there is no process 3; give 0 to 1"),
         (((Barrier((1,)),), ()), "program: process 0 is not in its group; give groups that hold their processes"),
         (((Barrier((0, 5)),), ()), r"program: \(0, 5\) is no group; give processes 0 to 1, once each"),

@@ -9,7 +9,6 @@ import pytest
 from simulator import load_scenario, run
 from simulator.base.errors import ScenarioError
 from simulator.scenario_file.scenario import MOST_REPLICATIONS
-from tests.support.reference import with_tables
 from tests.support.yardstick import at_most
 
 MOST_LOOPS, MOST_KB = 50, 150_000
@@ -64,8 +63,6 @@ CASES = {
     ),
     "PEs of entries": (text("\n".join(of_nodes(10**6).replace("name: a", f"name: n{k}") for k in range(9))), MILLION),
     "range": (text(of_names("a[1-1000000000000]")), "1 to 1000000 names"),
-    "range of a million digits": (text(of_names(f"a[1-{DIGITS}]")), "1 to 1000000 names"),
-    "count of a million digits": (text(of_pes(DIGITS)), LETTERS),
     "count in hexadecimal": (text(of_pes("0x" + "f" * 10**6)), LETTERS),
     "cores": (text(PES.replace("name: a, speeds", "name: a, cores: 1000000001, speeds")), MILLION),
     "allocation": (text(configurations=placed("allocation: {a: 1000000000}")), MILLION),
@@ -82,14 +79,11 @@ CASES = {
         CONFIGURED,
     ),
     "replications": (text(rest="replications: 1000000000"), f"at most {MOST_REPLICATIONS}"),
-    "seed": (text(rest=f"seed: {10**30}"), "less than 9223372036854775808"),
     "speed": (
         text(of_speed("1e999999")),
         "4:40: platform.nodes.0.pes.0.speeds.k: '1e999999 Gflop/s' is too large or too long; write at most 1.8e308",
     ),
     "speed of a million digits": (text(of_speed(DIGITS)), LETTERS),
-    "speed of a million decimals": (text(of_speed(f"1.{DIGITS}")), LETTERS),
-    "speed with an exponent of a million digits": (text(of_speed(f"1e{DIGITS}")), LETTERS),
     "speed of spaces": (text(of_speed("1" + " x " * 10**5)), LETTERS),
     "memory": (text(PES.replace("pes:", "memory: 1e300B, pes:")), "at most 4 EiB"),
     "float of a million digits": (text(parameters=f"{{n: 1.{DIGITS}}}"), LETTERS),
@@ -98,23 +92,15 @@ CASES = {
         text(name="hpl", parameters="{n: 100000000, nb: 1}"),
         "6:64: application.parameters.nb: it is 1, which makes 100000000 blocks of n = 100000000; make at most",
     ),
-    "panels of a grid": (text(name="matmul_2d", parameters="{n: 100000000, nb: 1, grid_rows: 1}"), "at most 10000000"),
     "levels": ("[" * 20000 + "]" * 20000, LEVELS),
-    "left out": (
-        f"format: 1\nextends: {{file: b.yaml, without: [{'x, ' * 5000}x]}}",
-        "2:25: extends.without: ['x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x', '... has too many entries",
-    ),
 }
 TOML = {
     "dotted key": ("format = 1\n" + ".".join(["a"] * 20000) + " = 1\n", LEVELS),
-    "dotted table": ("format = 1\n[" + " . ".join(['"a"'] * 20000) + "]\nx = 1\n", LEVELS),
     "many dotted tables": ("".join(f"[{'.'.join([f'a{k}'] * 300)}]\nx = 1\n" for k in range(1000)), LEVELS),
     "arrays": ("x = " + "[" * 20000 + "]" * 20000, LEVELS),
     "values": (f"x = [{'1,' * 2_000_000}]", "more than 150000 values"),
-    "tables": ("".join(f"[a.b{k}]\nx = 1\n" for k in range(160_000)), "more than 150000 values"),
     "configurations": ("".join(f"[configurations.c{k}]\npartition = 'equal'\n" for k in range(60_000)), CONFIGURED),
     "integer": (f"format = {DIGITS}", "more than 1000 letters"),
-    "float": (f"format = 1.{DIGITS}", "more than 1000 letters"),
     "hexadecimal": (f"format = 0x{'f' * 10**6}", "more than 1000 letters"),
 }
 
@@ -164,18 +150,14 @@ def test_toml_beyond_a_limit_is_refused_before_its_reader_sees_it(tmp_path, case
     ("change", "limit"),
     [
         ("platform.link.latency=x1e1000000", "at most 1.8e308"),
-        ("platform.link.latency=x" + "9" * 10**6, "at most 1.8e308"),
-        ("platform.link.latency=/1e1000000", "at most 1.8e308"),
         (
             "platform.link.latency=1e999999 s",
             "--set platform.link.latency: '1e999999 s' is too large or too long; write at most 1.8e308 in at most",
         ),
-        ("platform.link.latency=" + "9" * 10**6 + " s", "at most 1000 letters"),
         (
             "application.parameters.n=" + "9" * 10**6,
             "--set application.parameters.n: this number has 1000000 letters; write at most 1000",
         ),
-        ("platform.nodes.0.count=1000000000", "at most 1000000"),
     ],
     ids=lambda text: text[:40],
 )
@@ -199,6 +181,7 @@ def test_what_reaches_its_limit_is_read(tmp_path):
     assert len(load_scenario(path).configurations) == 10_000
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_pes_load_in_little_time_and_memory(tmp_path):
     """5 s and 400 MB, imports included; half a second and 120 MB here."""
     path = tmp_path / "s.yaml"
@@ -245,9 +228,3 @@ def test_a_program_beyond_memory_is_refused_before_it_is_made(tmp_path):
     path.write_text(text(of_nodes(10_000), name="stencil", parameters="{n: 100000, iterations: 10000000}"))
     with pytest.raises(ScenarioError, match=r"10000 processes needs about 40.9 TiB of memory, .* are free here: "):
         load_scenario(path)
-
-
-def test_the_limits_are_in_the_manual():
-    table = with_tables("<!-- table: limits -->\n<!-- end -->")
-    for limit in ("1,000,000", "10,000", "500,000", "150,000 in TOML", "1.8e308", "4 EiB"):
-        assert limit in table

@@ -1,13 +1,10 @@
 """Messages within a node where no loopback is given: a default that every result names, and only where it is used."""
 
-import json
-
 import numpy as np
 import pytest
 
 from simulator import load_scenario, resolved_text, run
 from simulator.platform.networks import ASSUMED_LOOPBACK
-from tests.support.sweep_points import thread
 
 LINE = "platform.network.loopback is not given; messages within a node take the default, 500 ns + bytes / 8 GB/s"
 LINK = "{latency: 10us, bandwidth: 1Gbit/s}"
@@ -84,18 +81,3 @@ def test_the_explicit_form_writes_it_out_and_keeps_the_line(made, tmp_path):
     assert np.array_equal(first.platform.network.within.times_s, second.platform.network.within.times_s)
     assert resolved_text(again) == again.read_text()
     assert run(first).makespan_ticks.tolist() == run(second).makespan_ticks.tolist()
-
-
-def test_commands_name_it(apportion, made, monkeypatch):
-    monkeypatch.setattr("advisor.cli.whatif._where", lambda *_: thread)
-    path = made(NETWORKS["star"], BETWEEN)
-    for command in (["check"], ["simulate"]):
-        assert LINE not in apportion(*command, path)[1]
-        assert json.loads(apportion(*command, path, "--json")[1])["warnings"] == []
-    document = json.loads(apportion("advise", path, "--json")[1])
-    assert LINE in document["warnings"]  # of a candidate
-    path = made(NETWORKS["star"])
-    for command in (["check"], ["simulate"], ["whatif", "--vary", "application.parameters.n=x1,x2"]):
-        full = [] if command == ["check"] else ["--full"]
-        code, told, _ = apportion(command[0], path, *command[1:], *full)
-        assert (code, " ".join(told.split()).count(LINE)) == (0, 1), command

@@ -40,15 +40,6 @@ def test_adding_nodes_changes_no_draw_of_others(template, ours, theirs, fast):
     assert np.unique(one).size == one.size  # each has its own
 
 
-def test_the_resolved_form_draws_the_same(template, tmp_path):
-    scenario = template.as_now().scenario(["platform.nodes.slow.count=12"])
-    path = tmp_path / "resolved.yaml"
-    path.write_text(dump_scenario(scenario))
-    again = load_scenario(path)
-    assert [pe.name for pe in again.platform.pes][-1] == "slow12"
-    assert np.array_equal(draw(again).load_starts_s, draw(scenario).load_starts_s)
-
-
 NAMES = st.text("a01.", min_size=1, max_size=5)
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from simulator import load_scenario, run
+from simulator import run
 from simulator.base.errors import ApportionError
 from simulator.base.units import amount
 from simulator.base.yaml_document import read_value
@@ -53,12 +53,3 @@ def test_twice_each_number_is_answered_or_refused_in_a_sentence(name):
             continue
         answered.add(field)
     assert len(answered) > 0.6 * len(found)
-
-
-def test_speeds_as_a_whole_and_all_links_take_factors():
-    for name in SHIPPED:
-        path = ROOT / "scenarios" / "tutorial" / f"{name}.yaml"
-        base, faster = load_scenario(path), load_scenario(path, changes=["platform.network.bandwidth=x2"])
-        ends = [(0, len(base.platform.pes) - 1)]
-        for one, other in ends:
-            assert faster.platform.message_s(one, other, 10**7) <= base.platform.message_s(one, other, 10**7)

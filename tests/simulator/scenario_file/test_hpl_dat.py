@@ -84,11 +84,6 @@ def test_what_is_said_beside_it_chooses(tmp_path):
             "6:54: application.parameters.hpl_dat: HPL.dat:6: Ns: '12e3' stands there; begin the line with 1 integers",
         ),
         (
-            {"ns": 2, "n": "100  Ns"},
-            "6:54: application.parameters.hpl_dat: HPL.dat:6: Ns: '100 Ns' stands there; begin the line with 2",
-        ),
-        ({"ns": 21}, "6:54: application.parameters.hpl_dat: HPL.dat:5: number of Ns is 21; give 1 to 20"),
-        (
             {"p": 2},
             "HPL.dat:11: Ps: the file asks for 2 x 2: write Ps of 1 here, and the grid in the configuration, such as",
         ),
@@ -96,7 +91,6 @@ def test_what_is_said_beside_it_chooses(tmp_path):
             {"bcast": 5},
             "6:54: application.parameters.hpl_dat: HPL.dat:23: BCASTs: 5 is not simulated; take 0 (ring), 1",
         ),
-        ({"nb": 0}, "6:41: application.parameters: nb: it is 0; give an integer of at least 1"),
         ({"name": "matmul"}, "hpl_dat"),
     ],
 )

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from simulator import ScenarioError, read_stream
+from simulator import read_stream
 from simulator.scenario_file import streams
 
 LIST = """# three kinds of jobs
@@ -71,10 +71,3 @@ def test_many_jobs_of_one_kind_are_looked_at_once(tmp_path, monkeypatch):
     text = "application,processes,n\n" + "matmul,2,100\n" * 500
     assert len(read(tmp_path, text, "a.csv")) == 500
     assert asked == ["matmul"]
-
-
-def test_a_byte_that_is_no_text_has_its_line(tmp_path):
-    path = tmp_path / "a.yaml"
-    path.write_bytes(LIST.encode() + "# é".encode("latin-1"))
-    with pytest.raises(ScenarioError, match=r"a.yaml:7: byte 0xe9 is no text in UTF-8"):
-        read_stream(path)

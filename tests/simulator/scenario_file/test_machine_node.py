@@ -10,13 +10,11 @@ import yaml
 
 from advisor.cli import _run
 from simulator import join_platform, load_scenario, this_machine
-from simulator.base.machine import CacheUnit, Core, SharedCache, Topology, this_topology
-from simulator.base.names import ranges
+from simulator.base.machine import CacheUnit, Core, SharedCache, Topology
 from simulator.models.memory import MemoryLevel
 from simulator.platform.foreign import read_hwloc
 from simulator.scenario_file.caches import level_names, shared_levels
 from simulator.scenario_file.machine_node import node_block
-from simulator.scenario_file.written import safe_name
 from tests.simulator.scenario_file.joined.builders import host, link, memory_model, speed_model
 
 HWLOC = Path(__file__).parents[1] / "platform" / "foreign" / "hwloc"
@@ -56,35 +54,6 @@ def test_the_block_of_this_machine_loads_once_a_speed_is_known(tmp_path, capsys,
     (node,) = platform.nodes
     assert node.memory_bytes == min(machine.memory_bytes, machine.memory_limit_bytes or machine.memory_bytes)
     assert node.swap_bytes == psutil.swap_memory().total
-
-
-def test_without_a_speed_the_block_loads_but_for_that(tmp_path, capsys):
-    said = printed(capsys, "--name", "here")
-    path = tmp_path / "s.yaml"
-    path.write_text(pasted(said.out))
-    assert _run(["check", str(path)]) == 2
-    assert "no PE has a speed of kernel 'dgemm'" in capsys.readouterr().err
-    assert "calibrate speed" in said.out
-
-
-def test_comments_say_what_else_is_known(capsys):
-    out = printed(capsys).out
-    for cache in this_topology().shared_caches():
-        assert f"# cache L{cache.level} {cache.kind}: " in out
-    for part in ("affinity: processors", "governor", "load ", "memory limit", "CPU quota"):
-        assert part in out
-    first = next(line for line in out.splitlines() if not line.startswith("#"))
-    assert first == f"- name: {safe_name(this_topology().host)}"
-
-
-def test_affinity_limits_the_pes_of_the_block(capsys):
-    before = os.sched_getaffinity(0)
-    try:
-        os.sched_setaffinity(0, {max(before)})
-        (node,) = yaml.safe_load(printed(capsys).out)
-    finally:
-        os.sched_setaffinity(0, before)
-    assert [pe["cpu"] for pe in node["pes"]] == [max(before)]
 
 
 def test_a_memory_model_fills_in_the_levels(tmp_path, capsys, speed):
@@ -130,13 +99,6 @@ def test_a_node_file_holds_its_models_and_joins(tmp_path, capsys, speed):
     assert document["kind"] == "node"
     assert set(document["provenance"]["inputs"]) == {str(speed), str(tmp_path / "m.json")}
     assert [model["kind"] for model in document["models"]] == ["speed", "memory"]
-
-
-def test_json_says_all_of_it(capsys):
-    document = json.loads(printed(capsys, "--json").out)
-    assert document["command"] == "calibrate machine"
-    assert document["topology"]["pe_count"] == document["machine"]["pe_count"] == this_machine().pe_count
-    assert yaml.safe_load(document["yaml"])[0]["name"] == document["name"]
 
 
 def test_quota_and_siblings():
@@ -257,30 +219,14 @@ def test_measured_neighbours_take_the_place_of_proposals_and_are_carried(tmp_pat
     assert apart.kinds[0].uses == uses
 
 
-def test_a_joined_cluster_has_the_caches_of_its_nodes(tmp_path, capsys):
-    model = speed_model(tmp_path / "dgemm.json", made=host("laptop"))
-    for name, expected in (("made-2.9.xml", (0, 1)), ("hybrid-2.xml", (2, 3, 4))):
-        node, output = tmp_path / "node.json", tmp_path / "cluster.yaml"
-        printed(capsys, "--hwloc", HWLOC / name, "--speed", model, "-o", node)
-        output.write_text(join_platform([node, link(tmp_path / "link.json")], names="n[1-3]").text)
-        assert load_scenario(output).platform.domains[0].pes == expected
-
-
-def test_ranges():
-    assert ranges((8, 0, 1, 2, 4)) == "0-2,4,8"
-
-
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--hwloc", "none.xml"], "none.xml: no such file"),
-        (["--speed", "LINK"], "the file is of kind 'network'; name one of kind 'speed' with --speed"),
         (["--memory", "SPEED"], "the file is of kind 'speed'; name one of kind 'memory' with --memory"),
         (
             ["--speed", "SPEED", "--speed", "SPEED"],
             "the node has a speed model of kernel 'dgemm' already; leave one out",
         ),
-        (["--name", "a[2-1]"], "'a[2-1]' is no range that ascends and has 1 to 1000000 names; write one"),
     ],
 )
 def test_bad_options_get_one_line(tmp_path, capsys, speed, arguments, expected):

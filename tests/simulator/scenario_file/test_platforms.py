@@ -179,29 +179,6 @@ def test_nodes_may_have_a_link_of_their_own_kind(tmp_path):
     assert same(load_scenario(again), load_scenario(path))
 
 
-@pytest.mark.slow
-def test_a_hundred_thousand_pes_by_kinds(tmp_path):
-    path = tmp_path / "large.yaml"
-    path.write_text(f"""
-format: 1
-platform:
-  nodes:
-    - {{name: "fast[00001-60000]", pes: [{{speeds: {{dgemm: 2Gflop/s}}}}]}}
-    - {{name: slow, count: 40000, pes: [{{speeds: {{dgemm: 1Gflop/s}}}}]}}
-  network: {{topology: tree, nodes_per_switch: 100, link: {LINK}, uplink: {LINK}, contention: fair}}
-application: {{name: matmul, kernel: dgemm, parameters: {{n: 100}}}}
-configurations:
-  few: {{partition: equal, pes: ["fast[59991-60000]"]}}
-""")
-    platform = load_scenario(path).platform
-    assert len(platform.pes) == 100_000
-    assert len({id(pe.speeds) for pe in platform.pes}) == 2
-    assert platform.message_s(0, 99_999, 0.0) == pytest.approx(4e-5)
-    text = resolved_text(path)
-    assert len(text) < 200_000
-    assert text.count("Gunits/s") == 2
-
-
 def test_speed_models_are_read_from_their_files(tmp_path):
     band = {"sizes": [1000.0, 2000.0], "low": [1e9, 1e9], "mid": [2e9, 2e9], "high": [3e9, 3e9]}
     files.write_json(tmp_path / "dgemm.json", {"format": 2, "kind": "speed", "model": band})

@@ -15,7 +15,6 @@ from simulator import (
     Repartition,
     ScenarioError,
     SpeedBand,
-    dump_scenario,
     export_simgrid,
     load_scenario,
     run,
@@ -211,12 +210,6 @@ def test_pictures_and_exports_of_a_replication_have_the_loads_of_its_run(tmp_pat
             assert {name: text for name, text in files[0].items() if name != "platform.xml"} == {
                 name: text for name, text in files[1].items() if name != "platform.xml"
             }
-
-
-def test_a_scenario_that_is_written_out_starts_alike(tmp_path):
-    made = stencil(tmp_path, doubt=False)
-    (tmp_path / "again.yaml").write_text(dump_scenario(made))
-    assert np.array_equal(draw(load_scenario(tmp_path / "again.yaml")).load_starts_s, draw(made).load_starts_s)
 
 
 @pytest.mark.slow

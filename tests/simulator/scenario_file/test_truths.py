@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate
 from scipy.stats import norm
 
-from simulator import PE, Configuration, LinkModel, Platform, SpeedBand, dump_scenario, load_scenario, run
+from simulator import PE, Configuration, LinkModel, Platform, SpeedBand, load_scenario, run
 from simulator.models.doubt import Doubt, Noise
 from simulator.programs.program import Compute, Program
 from simulator.scenario_file.scenario import Application, Scenario, truth_count
@@ -154,15 +154,6 @@ def test_pes_of_one_entry_share_and_entries_do_not(tmp_path):
     assert related.mean() == pytest.approx(0.8, abs=0.02)
     other = np.corrcoef(draw(computing([band(source="a"), band(source="b")], replications=2000)).band_positions.T)
     assert abs(other[0, 1]) < 0.08
-
-
-def test_the_written_out_form_has_the_same_truths(tmp_path):
-    made = alike(tmp_path, 4)
-    path = tmp_path / "resolved.yaml"
-    path.write_text(dump_scenario(replace(made, truths=50)))
-    again = load_scenario(path)
-    assert again.truths == 50
-    assert np.array_equal(draw(again).band_positions, draw(replace(made, truths=50)).band_positions)
 
 
 def test_more_truths_than_memory_holds_are_refused_with_what_they_need(monkeypatch):

@@ -91,7 +91,7 @@ def times_of(step, units):
 def test_c_and_python_decide_alike_on_recorded_sequences(library):
     """Units, outlooks and all that is remembered, bit for bit; states go over from Python at the begin and half-way."""
     seen = {"moves": 0, "stays": 0, "left out": 0, "faults": 0}
-    for number in range(200):
+    for number in range(80):
         state, steps = sequence(number, calls=80 if number % 20 == 0 else 15)
         other = InC.restore(library, save(state))
         assert other.save() == save(state)

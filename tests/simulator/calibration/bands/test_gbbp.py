@@ -101,11 +101,6 @@ def test_the_cut_at_a_memory_limit_is_zero_and_not_measured():
     assert built.experimental_s == len(sizes)
 
 
-def test_every_interval_is_settled():
-    _, built = sizes_of(Formula(straight))
-    assert built.steps[-1] == "4. no interval is left"
-
-
 @dataclass(frozen=True)
 class RealLike(Formula):
     """Runs of nanoseconds whose points cost 0.14 s each, as samples and warm-up do."""
@@ -206,22 +201,3 @@ def test_a_table_that_gbbp_settles_is_not_called_incomplete():
     flat = ReplaySource(sizes, sizes, sizes, sizes)
     built = build(flat, method="gbbp", rule=CutRule(band=0.05))
     assert (built.incomplete, built.table_error.max) == ((), pytest.approx(0, abs=1e-12))
-
-
-def test_each_point_is_counted_once_whatever_their_number():
-    """What a point costs to keep account of does not grow with how many there are."""
-
-    class Point:
-        size, ideal_s = 1.0, 1.0
-        asked = 0
-
-        @property
-        def cost_s(self):
-            Point.asked += 1
-            return 1.0
-
-    session = Session(Formula(None), CutRule(band=0.05), 1e9)
-    for _ in range(100):
-        session.points.append(Point())
-        assert session.spent_s == len(session.points)
-    assert Point.asked <= 300

@@ -5,7 +5,6 @@ import pytest
 
 from simulator.calibration.bands import CutRule, ReplaySource, build
 from simulator.calibration.bands.shape import check_shape
-from simulator.models.load import LoadTrace
 from simulator.models.speed import Cut, SpeedBand
 
 CONTINUOUS, ONE_PEAK, ONCE, NARROWS, ONE_PIECE = range(5)
@@ -93,13 +92,3 @@ def test_a_budget_that_ends_gbbp_leaves_its_intervals_unsettled():
     below, above = (float(word) for word in line.split(" elements")[0].split()[1::2])
     known = [cut.size for cut in built.cuts]
     assert known.index(pytest.approx(above, rel=1e-4)) == known.index(pytest.approx(below, rel=1e-4)) + 1
-
-
-def test_a_load_that_grows_with_time_widens_the_band():
-    values = np.zeros(100)
-    values[-10:] = np.linspace(0, 0.9, 10)
-    trace = LoadTrace(np.arange(100.0), values, 100.0)
-    rule = CutRule.under_load(trace, window=50, history=None, availability="idle")
-    narrowing = build(replay(lambda x: 1e5 + 0 * x), method="grid", rule=rule)
-    assert narrowing.shape[NARROWS].holds is True
-    assert narrowing.cuts[0].high - narrowing.cuts[0].low > narrowing.cuts[-1].high - narrowing.cuts[-1].low

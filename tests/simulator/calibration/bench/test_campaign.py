@@ -6,7 +6,7 @@ import pytest
 
 from simulator import CalibrationError
 from simulator.calibration.bench import campaign
-from simulator.calibration.bench.campaign import Budget, BudgetSpentError, run_campaign, shuffled
+from simulator.calibration.bench.campaign import Budget, BudgetSpentError, run_campaign
 from simulator.calibration.bench.competitor import Competitor
 from simulator.calibration.bench.journal import Journal, PointStore
 from simulator.calibration.bench.launcher import failure
@@ -72,13 +72,6 @@ def test_a_sample_may_end_the_campaign():
 
     run_campaign([(0, [1, 2, 3, 4]), (1, [5])], sample)
     assert seen == [1, 2]
-
-
-def test_orders_are_random_and_whole():
-    cells = list(range(20))
-    mixed = shuffled(cells, np.random.default_rng(1))
-    assert mixed != cells
-    assert sorted(mixed) == cells
 
 
 def test_a_closed_journal_holds_no_file_open(tmp_path):

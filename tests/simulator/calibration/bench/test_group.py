@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from simulator import CalibrationError
-from simulator.calibration.bench.group import HERE, EndedError, Group, Here, LocalWorker, NoAnswerError
+from simulator.calibration.bench.group import EndedError, Group, LocalWorker, NoAnswerError
 from simulator.calibration.bench.worker import SUBJECTS
 from tests.support.processes import relatives
 
@@ -75,7 +75,6 @@ def test_libraries_start_no_threads_of_their_own():
             {"do": "prepare", "kernel": "nothing", "n": 1},
             r"^kernel 0: ended early: .*'nothing'",
         ),
-        ("kernel", ("any",), {"do": "nothing"}, r"^kernel 0: ended early: KeyError: 'nothing'$"),
         ("os", ("any",), {"do": "system"}, r"^os 0: ended early: KeyError: 'os'$"),
         ("load", ("any", "x"), {"do": "rest"}, r"^load 0: ended early: ValueError: could not convert"),
     ],
@@ -122,15 +121,6 @@ def test_a_job_that_goes_on_stops_for_the_next_command():
         (used,) = group.ask_all({"do": "stop"})
         assert used["wall_s"] > 0.15
         assert group.ask_all({"do": "stop"}) == [used]
-
-
-def test_each_worker_has_the_clock_of_its_machine():
-    class Ahead(Here):
-        def offset_s(self):
-            return 2.5
-
-    with Group("command", [("any",)] * 2, places=[HERE, Ahead()]) as group:
-        assert [group.offset_s(number) for number in range(2)] == [0.0, 2.5]
 
 
 def test_one_that_is_asked_to_end_takes_along_all_that_its_run_started():

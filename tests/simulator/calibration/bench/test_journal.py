@@ -7,14 +7,11 @@ import random
 import pytest
 
 from simulator.base.errors import ScenarioError
-from simulator.base.machine import this_machine
 from simulator.calibration.allocation.campaign import MadeRun, RunTable
 from simulator.calibration.allocation.program import MeasuredTimes
-from simulator.calibration.apex.sweep import Visit, Visits
 from simulator.calibration.bench.journal import Journal, PointStore, points_kept, read_entries
 from simulator.calibration.bench.measurement import Measurement
 from simulator.calibration.bench.usage import Usage
-from simulator.characterisation.costs.timing import RunStore
 from tests.support.stored_points import rewrite, stored
 
 SUBJECT = {"what": "a test"}
@@ -178,37 +175,6 @@ def test_points_measured_anew_replace_those_before(tmp_path):
     store.keep(longer)
     assert points_at(tmp_path / "p.json").points[2] == longer
     assert store.before == set()
-
-
-def test_visits_go_on_after_garbage(tmp_path):
-    path, here = tmp_path / "visits", this_machine()
-    visits = Visits(path, subject=SUBJECT, machine=here)
-    with visits.journal:
-        for cell in range(3):
-            visits.keep(Visit(0, cell, 1e-9, 0, 0.1))
-    with path.open("ab") as stream:
-        stream.write(b'\0\xff{"cell"\n{"number": 0, "cell": NaN, "word_s": 1, "switches": 0, "cost_s": 1}\n{"numb')
-    visits = Visits(path, subject=SUBJECT, machine=here)
-    with visits.journal:
-        assert [visit.cell for visit in visits.made] == [0, 1, 2]
-        assert "3 lines are cut off or damaged" in visits.journal.warnings[0]
-        visits.keep(Visit(0, 3, 1e-9, 0, 0.1))
-    assert points_kept(path) == 4
-    visits = Visits(path, subject=SUBJECT, machine=here)
-    with visits.journal:
-        assert [visit.cell for visit in visits.made] == [0, 1, 2, 3]
-
-
-def test_runs_for_costs_go_on_after_a_cut(tmp_path):
-    path = tmp_path / "runs"
-    store = RunStore(path, key="one")
-    for label in "abc":
-        store.keep_counts({label: {"icc": {"cycles": 1.0}}})
-    store.journal.close()
-    path.write_bytes(path.read_bytes()[:-7])
-    again = RunStore(path, key="one")
-    assert set(again.counts) == {"a", "b"}
-    assert "1 line is cut off" in again.journal.warnings[0]
 
 
 def test_a_table_of_runs_follows_its_journal(tmp_path):

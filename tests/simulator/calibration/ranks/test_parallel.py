@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 
-import numpy as np
 import psutil
 import pytest
 
@@ -128,11 +127,6 @@ def test_each_loop_is_busy_from_its_own_level_on():
     assert 0.1 < used[1] / used[0] < 0.6
 
 
-def test_parts_of_a_competitor_are_refused():
-    with pytest.raises(CalibrationError, match="give whole numbers"):
-        Competitor(PAIR[-1], trace([0, 1], [1, 1.5], 2))
-
-
 DRIVER = """
 import sys
 import numpy as np
@@ -158,10 +152,3 @@ def test_children_die_with_a_killed_driver():
         assert len(family) == 3
         driver.kill()
     assert psutil.wait_procs(family, timeout=5)[1] == []
-
-
-def test_the_right_operands_make_every_row_different():
-    from simulator.calibration.kernels import operands
-
-    product = operands.left(13, 13) @ operands.right(13)
-    assert np.unique(np.round(product, 9), axis=0).shape[0] > 5

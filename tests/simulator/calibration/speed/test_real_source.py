@@ -103,11 +103,6 @@ def test_cpu_time_of_children_counts(tmp_path):
 @pytest.mark.parametrize(
     ("code", "match"),
     [
-        ("import os; os.abort()", r"n = \d+: ended by signal 6"),
-        (
-            "import sys; print('no licence', file=sys.stderr); sys.exit(3)",
-            r"n = \d+: ended with exit status 3: no licence",
-        ),
         (
             "x = bytearray(10**9)",
             r"n = \d+: exceeds the .* of memory that it may take \(ended with exit status 1: MemoryError",
@@ -140,8 +135,6 @@ def test_what_was_measured_before_a_crash_is_kept(tmp_path):
 @pytest.mark.parametrize(
     ("line", "size", "match"),
     [
-        ("", "n", r"command is empty; name a program with \{n\} in its arguments"),
-        ("./app 'x {n}", "n", "quotat"),
         ("true", "n", r"command has no place; write \{n\} where its parameter goes, and no other"),
         ("true {n} {m}", "n", r"command has \{m\}, \{n\}; write \{n\} where its parameter goes, and no other"),
         (
@@ -152,7 +145,6 @@ def test_what_was_measured_before_a_crash_is_kept(tmp_path):
         ("true {n}", "100 - n", "size falls from 99 to 98 at n = 2; give a size that grows with n"),
         ("true {n}", "0*n + 7", "7 for every n"),
         ("true {n}", "n - 1", "size is 0 at n = 1; give a formula that is above 0 for every n"),
-        ("true {n}", "__import__(n)", "is unknown"),
     ],
 )
 def test_bad_commands_are_refused(line, size, match):

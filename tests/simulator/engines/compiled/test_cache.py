@@ -167,15 +167,6 @@ def test_processes_that_mend_at_the_same_time(package, tmp_path):
     assert not [path for path in kept.rglob("*") if path.is_file() and path.suffix != ".nbc"]
 
 
-@pytest.mark.slow
-def test_a_disk_without_space_keeps_nothing_and_stops_nobody(package, tmp_path):
-    """A limit for the size of files stands for the disk: code is larger than it."""
-    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)){PROGRAM}"
-    for _ in range(2):
-        assert answer(package, tmp_path / "cache", limit) == f"{TICK} ['probe']"
-    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
-
-
 NOBODY = f"""
 import pwd
 

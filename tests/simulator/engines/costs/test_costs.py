@@ -13,7 +13,7 @@ from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Link, Network, Star
 from simulator.platform.nodes import PE, Node, Platform
 from simulator.programs.configuration import Configuration
-from simulator.programs.program import Compute, Delay, Program, ReadWrite, Recv, Send, WaitUntil
+from simulator.programs.program import Compute, Delay, Farm, Program, ReadWrite, Recv, Send, WaitUntil
 from simulator.scenario_file.scenario import Application, Scenario
 from simulator.scenario_file.truths import draw
 from tests.support.platforms import band
@@ -131,6 +131,19 @@ def test_what_cannot_be_lowered_is_refused():
         only(scenario(((ReadWrite(8),),), Network(STAR)))
     with pytest.raises(TickOverflowError):
         only(scenario(((Compute(1e20, 1),),), Network(STAR)))
+
+
+@pytest.mark.parametrize("more", [{"unit_bytes": 1e12}, {"serve_s": 1e6}])
+def test_a_pull_and_what_comes_with_it_may_not_pass_the_last_tick_together(more):
+    """There are 4.6e6 s of ticks, and either takes 1e6 s: the data at 1 MB/s, or the service."""
+    for pull_s, fits in ((3e6, True), (4e6, False)):
+        farm = Farm(np.ones(1), 1, pull_s=pull_s, **more)
+        made = scenario(((farm,), (farm,)), Network(STAR))
+        if fits:
+            only(made)
+        else:
+            with pytest.raises(TickOverflowError):
+                only(made)
 
 
 def test_ticks_round_half_to_even_and_are_at_least_one():

@@ -1,15 +1,9 @@
 """Results folders of sweeps: damaged files, other processes, full disks, folders that go away."""
 
-import contextlib
 import errno
 import json
 import os
-import resource
-import subprocess
-import threading
-import time
 from contextlib import contextmanager
-from functools import partial
 
 import pytest
 
@@ -17,7 +11,6 @@ from simulator import ApportionError, ScenarioError, files, load_results
 from simulator.base.errors import SweepError
 from simulator.experiments.sweep import sweep
 from simulator.results.files import sealed
-from tests.support.command_line import APPORTION, ROOT
 from tests.support.sweep_points import N, never, plan_of, thread, write
 
 
@@ -85,13 +78,11 @@ def test_a_damaged_point_is_named_by_readers_and_run_again(copy, damage):
     ("text", "message"),
     [
         ("", "manifest.json:1:1: this is no JSON"),
-        ("[]", "holds no results; name a folder of simulate -o or whatif -o"),
         (
             '{"format": 1, "kind": "sweep", "files": [], "columns": {}, "sweep": 3}',
             "manifest.json: sweep: 3 is no object; write keys with values",
         ),
         ('{"format": 9, "kind": "sweep"}', "manifest.json: format 9 is newer than this version reads"),
-        ('{"format": 0, "kind": "sweep"}', "manifest.json: format 0 is not read; this version reads format 1"),
     ],
 )
 def test_a_damaged_manifest_is_refused(copy, text, message):
@@ -142,7 +133,7 @@ def test_a_file_where_the_folder_should_be(swept, tmp_path):
 
 
 def fill(monkeypatch, name, code):
-    """The system's answer that a disk is full, put in its place; `test_a_disk_that_is_really_full` has a real one."""
+    """The system's answer that a disk is full, put in its place."""
     before = files.open_whole
 
     @contextmanager
@@ -192,18 +183,6 @@ def test_a_folder_that_goes_away_is_told(swept, tmp_path):
     assert sweep(plan, thread, folder=tmp_path / "elsewhere", resume=True).spent["run_now"] == 2
 
 
-def test_a_point_that_goes_away_is_told(swept, tmp_path):
-    plan, _, _ = swept
-    path = tmp_path / "out" / "points" / f"{plan.points[1].hash}.json"
-
-    def gone(done, _of):
-        if done == 4:
-            path.unlink()
-
-    with pytest.raises(SweepError, match=f"{path}: no such file"):
-        sweep(plan, thread, folder=tmp_path / "out", progress=gone)
-
-
 def test_without_a_folder_documents_are_the_same(swept):
     plan, kept, _ = swept
     found = sweep(plan, thread)
@@ -211,82 +190,3 @@ def test_without_a_folder_documents_are_the_same(swept):
     assert found.documents == kept.documents
     with pytest.raises(KeyError):
         found.documents["nothing"]
-
-
-def limited(size_bytes):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, size_bytes))
-
-
-def whatif(path, folder, *more, **options):
-    command = [*APPORTION, "whatif", path, "--vary", f"{N}=1200..1205", "--workers", "1", "-o", folder, *more]
-    return subprocess.run(
-        [str(part) for part in command],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=180,
-        **options,
-    )
-
-
-@pytest.fixture
-def disk(tmp_path):
-    """A file system of 8 MiB; where mounting is not allowed, a folder as any."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder], capture_output=True, check=False)
-    yield folder, not done.returncode
-    if not done.returncode:
-        subprocess.run(["umount", folder], check=True)
-
-
-def fill_for_real(folder, out):
-    """Take all that is left of a disk once a first point was kept there."""
-    until = time.monotonic() + 120
-    while not list(out.glob("points/*")) and time.monotonic() < until:
-        time.sleep(0.001)
-    with (folder / "filler").open("wb", buffering=0) as stream, contextlib.suppress(OSError):
-        while True:
-            stream.write(bytes(4096))
-
-
-@pytest.mark.slow
-def test_a_disk_that_is_really_full(tmp_path, disk):
-    path, (folder, mounted) = write(tmp_path), disk
-    if mounted:
-        threading.Thread(target=fill_for_real, args=(folder, folder / "out"), daemon=True).start()
-    undisturbed = whatif(path, tmp_path / "whole", "--replications", "900")
-    assert undisturbed.returncode == 0, undisturbed.stderr
-    options = {} if mounted else {"preexec_fn": partial(limited, 8000)}
-    full = whatif(path, folder / "out", "--replications", "900", **options)
-    assert full.returncode == 1
-    last = full.stderr.splitlines()[-1]
-    assert "Traceback" not in full.stderr
-    said = "no space left on device" if mounted else "file too large"
-    assert f": {said}: " in last
-    assert last.startswith(f"error: {folder / 'out'}")
-    assert last.endswith(f" of 7 points kept in {folder / 'out'}: --resume goes on")
-    whole = contents(tmp_path / "whole")
-    kept = contents(folder / "out")
-    assert {name: whole.get(name) for name in kept} == kept  # whole or absent, and nothing beside
-    manifest = json.loads((folder / "out" / "manifest.json").read_text())
-    assert manifest["files"] == []
-    if mounted:
-        (folder / "filler").unlink()
-    done = whatif(path, folder / "out", "--replications", "900", "--resume")
-    assert done.returncode == 0, done.stderr
-    assert contents(folder / "out") == whole
-
-
-@pytest.mark.slow
-def test_a_disk_that_cannot_be_written(tmp_path, disk):
-    folder, mounted = disk
-    if not mounted:
-        return  # nothing here that root cannot write
-    subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
-    done = whatif(write(tmp_path), folder / "out")
-    said = (
-        f"error: --output: {folder / 'out'}: nothing can be written there (read-only file system); name another place\n"
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)

@@ -1,11 +1,8 @@
 """Results as Parquet, for real: the same tables as CSV, for whoever reads Parquet. Needs pyarrow (extra [parquet])."""
 
-import json
-
 import pandas as pd
 import pytest
 
-from advisor.cli import whatif as command
 from simulator import ScenarioError, load_results
 from simulator.experiments.sweep import sweep
 from simulator.results.tables import kinds_of, read_table, write_table
@@ -78,17 +75,3 @@ def test_a_damaged_table_is_named(both, tmp_path, data):
     (tmp_path / "points.parquet").write_bytes(whole[:-50] if data is None else data)
     with pytest.raises(ScenarioError, match=r"points.parquet: .*; give a whole Parquet file"):
         read_table(tmp_path / "points.parquet", {})
-
-
-def test_from_the_command_line(apportion, monkeypatch, tmp_path):
-    monkeypatch.setattr(command, "_where", lambda *_: thread)
-    path = write(tmp_path)
-    vary = ["--vary", f"{LINK}=1Gbit/s,10Gbit/s", "-o", tmp_path / "out", "--format", "parquet"]
-    assert apportion("whatif", path, "--as-is", *vary)[0] == 0
-    code, said, _ = apportion("show", tmp_path / "out", "--json")
-    assert (code, len(json.loads(said)["rows"])) == (0, 3)
-    changed = ["--set", f"{LINK}=10Gbit/s", "--replications", "4"]
-    assert apportion("simulate", path, *changed, "-o", tmp_path / "runs", "--format", "parquet")[0] == 0
-    code, said, _ = apportion("show", tmp_path / "runs", "--json")
-    assert [row[LINK] for row in json.loads(said)["rows"]] == ["10Gbit/s"] * 4
-    assert not list(tmp_path.rglob("runs.csv"))

@@ -84,16 +84,6 @@ def test_a_torn_file_is_no_result_and_a_wider_sweep_goes_on(swept):
         sweep(good, never, folder=folder, resume=True)
 
 
-def test_nothing_left_starts_nothing(swept):
-    plan, _, _ = swept
-    folder = plan.path.parent / "whole"
-    good = plan_of(plan.path, f"{N}=1200")
-    sweep(good, thread, folder=folder)
-    table = (folder / "points.csv").read_bytes()
-    assert sweep(good, never, folder=folder, resume=True).spent["run_now"] == 0
-    assert (folder / "points.csv").read_bytes() == table
-
-
 def test_a_point_alone_has_the_same_bits(swept):
     plan, _, _ = swept
     point = plan.points[2]

@@ -1,5 +1,6 @@
-"""More that dies in the middle of sweeps: other scenarios and questions, all workers at once, the scheduler, memory."""
+"""What dies in the middle of sweeps: the main process, workers, all at once, the scheduler; nothing is lost."""
 
+import csv
 import json
 import os
 import signal
@@ -11,7 +12,7 @@ import psutil
 import pytest
 
 from simulator import whatif
-from simulator.experiments.sweep import existing, make_plan, sweep
+from simulator.experiments.sweep import local, make_plan, sweep
 from tests.support.command_line import APPORTION, ROOT
 from tests.support.real_sweeps import (
     COUNT,
@@ -27,15 +28,13 @@ from tests.support.real_sweeps import (
     whatif_command,
     workers_of,
 )
-from tests.support.sweep_points import POISON, counted_plan, hungry, write
+from tests.support.sweep_points import POISON, counted_plan, faulty, poisoned, write
 
 pytestmark = pytest.mark.slow
 TUTORIAL = ROOT / "scenarios" / "tutorial"
 SWEEPS = {
     "grid": "three-pes.yaml --as-is --vary platform.link.bandwidth=x1,x2,x10 --vary platform.link.latency=x1,x2,/2 "
     "--replications 300",
-    "zip": "cluster.yaml --as-is --zip --vary platform.network.link.latency=1us,2us,3us,4us "
-    "--vary platform.network.uplink.bandwidth=1Gbit/s,2Gbit/s,3Gbit/s,4Gbit/s",
     "advise": "two-cores.yaml --advise --vary application.parameters.n=1000..1003 --replications 100",
 }
 
@@ -45,25 +44,21 @@ def command(text, folder, *more):
     return [*APPORTION, "whatif", TUTORIAL / name, *arguments, "-o", folder, "--workers", "2", *more]
 
 
-@pytest.mark.parametrize(("name", "victim"), [("grid", "main"), ("zip", "worker"), ("advise", "main")])
-def test_killed_in_the_middle(tmp_path, name, victim):
+@pytest.mark.parametrize("name", SWEEPS)
+def test_killed_in_the_middle(tmp_path, name):
     arguments = SWEEPS[name]
     code, _, errors = run_to_end(*command(arguments, tmp_path / "whole"))
     assert code == 0, errors
     folder = tmp_path / "out"
     process = start(*command(arguments, folder))
     until(lambda: len(finished(folder)) >= 2 or process.poll() is not None, "no points")
-    if victim == "main":
-        process.kill()
-    elif workers := workers_of(process.pid):
-        workers[0].kill()
+    process.kill()
     _, errors = process.communicate(timeout=PATIENCE_S)
-    if victim == "main":
-        kept = {path: path.stat().st_mtime_ns for path in finished(folder)}
-        code, _, errors = run_to_end(*command(arguments, folder, "--resume"))
-        assert code == 0, errors
-        assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    assert process.returncode == (-signal.SIGKILL if victim == "main" else 0), errors
+    assert process.returncode == -signal.SIGKILL, errors
+    kept = {path: path.stat().st_mtime_ns for path in finished(folder)}
+    code, _, errors = run_to_end(*command(arguments, folder, "--resume"))
+    assert code == 0, errors
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
     assert contents(folder) == contents(tmp_path / "whole")
 
 
@@ -155,33 +150,6 @@ def test_the_scheduler_killed_is_one_line_and_the_rest_is_done_later(tmp_path, c
     assert contents(folder) == undisturbed
 
 
-def test_the_point_that_takes_all_memory_is_named_and_the_rest_completes(tmp_path, cluster, monkeypatch):
-    """Its worker may have 500 MB, and is ended by its nanny; at most 1.3 GB are taken."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    address, _, worker = cluster
-    worker("--nanny", "--memory-limit", "500MB")
-    points = whatif.points([whatif.read_varied(f"application.parameters.n={POISON - 3}..{POISON + 3}")])
-    plan = make_plan(write(tmp_path), points, ask=hungry)
-    found = sweep(plan, partial(existing, address), folder=tmp_path / "out")
-    said = "its worker was killed, and once more when it was tried alone"
-    assert reasons(plan, found) == {(f"application.parameters.n={POISON}",): said}
-    assert len(finished(tmp_path / "out")) == len(plan.points) - 1
-
-
-def test_two_at_one_folder_at_the_same_time(tmp_path, undisturbed):
-    path, folder = write(tmp_path), tmp_path / "out"  # written once: the first one's workers may be reading it
-    process = start(*whatif_command(path, folder, "--workers", "2"))
-    until(lambda: len(finished(folder)) >= 2, "no points")
-    process.send_signal(signal.SIGSTOP)  # else it may have ended before the other has begun
-    code, out, errors = run_to_end(*whatif_command(path, folder, "--resume"))
-    process.send_signal(signal.SIGCONT)
-    found = "another run is writing there; wait until it has ended, or name another place"
-    assert (code, out, errors) == (2, "", f"error: {folder}: {found}\n")
-    _, errors = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 0, errors
-    assert contents(folder) == undisturbed
-
-
 def test_no_process_is_left_after_ctrl_c_by_slow_points(tmp_path):
     """A point in the middle of its work holds nobody up."""
     folder = tmp_path / "out"
@@ -204,3 +172,33 @@ def _session(pid):
         return os.getsid(pid)
     except ProcessLookupError:
         return 0
+
+
+def plan_of(path, ask):
+    points = whatif.points([whatif.read_varied(f"application.parameters.n=1310..{1310 + COUNT}")])
+    return make_plan(path, points, ask=ask)
+
+
+def test_the_point_that_kills_its_workers_is_named_and_the_rest_completes(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    plan = plan_of(write(tmp_path), poisoned)
+    found = sweep(plan, partial(local, 2), folder=tmp_path / "out")
+    assert reasons(plan, found) == {
+        (f"application.parameters.n={POISON}",): "its worker was killed, and once more when it was tried alone"
+    }
+    assert len(finished(tmp_path / "out")) == len(plan.points) - 1
+    with (tmp_path / "out" / "points.csv").open() as stream:
+        rows = [row for row in csv.DictReader(stream) if row["error"]]
+    assert [row["application.parameters.n"] for row in rows] == [str(POISON)]
+    again = sweep(plan, partial(local, 1), folder=tmp_path / "out", resume=True)
+    assert again.spent["run_now"] == 1
+    assert reasons(plan, again) == reasons(plan, found)
+
+
+def test_the_point_with_an_error_nobody_foresaw_is_named_and_the_rest_completes(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    plan = plan_of(write(tmp_path), faulty)
+    found = sweep(plan, partial(local, 2))
+    said = "ZeroDivisionError: something nobody thought of"
+    assert reasons(plan, found) == {(f"application.parameters.n={POISON}",): said}
+    assert len(found.documents) == len(plan.points) - 1

@@ -125,10 +125,6 @@ BAD = {
         "1: topologydiff: root: this is the difference between two topologies; name a topology",
     ),
     "nothing in it": ("<topology/>", "1: topology: object: there is none; give one Machine"),
-    "no machine": (
-        '<topology><object type="Core"/></topology>',
-        "1: topology: object: there is Core; give one Machine",
-    ),
     "no type": ("<topology><object/></topology>", "1: object: type: it is missing; add it"),
     "no processor": (
         MACHINE.format("", '<object type="Core"/>'),
@@ -161,14 +157,6 @@ BAD = {
     "a cache without depth": (
         MACHINE.format("", f'<object type="Cache">{PU}</object>'),
         "1: object: depth: it is 0; give 1 to 9",
-    ),
-    "no size of a cache": (
-        MACHINE.format("", f'<object type="L2Cache" cache_size="big">{PU}</object>'),
-        "1: object: cache_size: 'big' is no whole number of at least 0; write one",
-    ),
-    "memory that is none": (
-        MACHINE.format("", f'<object type="NUMANode" os_index="0" local_memory="1e9"/>{PU}'),
-        "1: object: local_memory: '1e9' is no whole number of at least 0; write one",
     ),
     "entities": ('<!DOCTYPE a [<!ENTITY b "c">]><topology/>', "1: the file defines the entity 'b'; write it out"),
     "levels without end": ("<topology>" + "<object>" * 70, "1: the file has more than 64 levels; make it smaller"),

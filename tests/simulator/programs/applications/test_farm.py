@@ -10,7 +10,7 @@ from simulator.base.errors import ScenarioError
 from simulator.engines.costs import lower
 from simulator.models.network import LinkModel
 from simulator.platform.nodes import Platform
-from simulator.programs.applications import build_program, make_work
+from simulator.programs.applications import make_work
 from simulator.programs.columns import RULES, SelfScheduling, UnitSpread
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Delay, Farm, Program
@@ -153,8 +153,6 @@ def test_under_gss_all_end_within_one_unit_whenever_they_begin(units, processes)
 FAULTS = [
     ({"rule": "gs"}, "rule: it is 'gs'; give one of static, ss, gss, tss, .*; did you mean gss?"),
     ({"rule": "gss", "chunk": 2}, "chunk: it belongs to rule ss, not to gss, which takes least; leave it out"),
-    ({"least": 2}, "least: it belongs to rule gss, fac, fac2, awf-b, af, not to ss, which takes chunk; leave it out"),
-    ({"rule": "static", "first": 2}, "first: it belongs to rule tss, not to static, which takes none; leave it out"),
     ({"rule": "tss", "first": 2, "last": 3}, "first: it is 2, less than last; give at least 3"),
     ({"cv": 2}, "cv: it belongs to distribution gamma, uniform or lognormal; leave it out"),
     ({"distribution": "uniform", "cv": 1}, "cv: it is 1; a uniform distribution above 0 has 0.577 at most"),
@@ -169,11 +167,6 @@ FAULTS = [
 def test_parameters_that_do_not_belong_are_refused(parameters, message):
     with pytest.raises(ScenarioError, match=f"application: parameters: {message}"):
         make_work("farm", {**UNIT, "units": 4, **parameters})
-
-
-def test_static_parts_that_hand_out_more_than_there_is_are_refused():
-    with pytest.raises(ScenarioError, match="its parts are 5 units together, but units = 4; take 1 away"):
-        build_program("farm", {**UNIT, "units": 4, "rule": "static"}, Configuration.one_each("c", (2, 3)))
 
 
 WRONG = [

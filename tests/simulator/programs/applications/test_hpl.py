@@ -120,17 +120,11 @@ def test_processes_share_a_pe_with_competitors_and_with_each_other(load, waiting
     ("given", "message"),
     [
         ({"phases": "most"}, "application: parameters: phases: it is 'most'; give one of main, all"),
-        ({"waiting": "sleeping"}, "application: parameters: waiting: it is 'sleeping'; give one of yielding, polling"),
         ({"panel_speed": 0}, "application: parameters: panel_speed: it is 0; give a finite number above 0"),
         (
             {"swap_speed": 0.1},
             "application: parameters: swap_speed is for what phases: main leaves out; leave it out, or write",
         ),
-        (
-            {"solve_speed": 0.1, "phases": "main"},
-            "application: parameters: solve_speed is for what phases: main leaves out; leave it out, or write",
-        ),
-        ({"swap_speed": "fast"}, "application: parameters: swap_speed: it is 'fast'; give a finite number above 0"),
     ],
 )
 def test_what_does_not_fit_is_refused(given, message):

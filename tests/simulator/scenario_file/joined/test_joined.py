@@ -60,12 +60,6 @@ def test_one_pattern_for_each_node_in_order(tmp_path, models):
     assert np.all(runs.makespan_s > 0)
 
 
-def test_a_cluster_of_forty_nodes_is_written_by_kinds(models):
-    text = join_platform([models["n01"], models["n03"], models["link"]], names="fast[01-08],slow[01-32]").text
-    assert text.count("sizes: [") == 2
-    assert text.count("name: fast") == text.count("name: slow") == 1
-
-
 def test_more_nodes_than_names_are_kinds_by_likeness(tmp_path, models):
     files = [models[name] for name in ("n01", "n02", "n03", "n04", "n05", "link")]
     joined = join_platform(files, names="fast[1-3],slow[1-2]")
@@ -179,7 +173,7 @@ def test_nodes_without_the_kernel_are_left_out_of_the_configuration(tmp_path, mo
     assert loaded(tmp_path, join_platform([other, models["link"]], kernel="fft")).application.name == "fft"
 
 
-@pytest.mark.parametrize("kernel", ["dgemm", "fft", "sort", "cholesky", "stencil", "triad"])
+@pytest.mark.parametrize("kernel", ["fft", "cholesky", "triad"])
 def test_every_kernel_gets_an_application_that_can_be_simulated(tmp_path, kernel):
     small = MACHINE | {"memory_bytes": 64 * 2**20, "swap_bytes": 0}
     model = speed_model(tmp_path / "k.json", kernel=kernel, made=provenance(machine=small))
@@ -189,10 +183,8 @@ def test_every_kernel_gets_an_application_that_can_be_simulated(tmp_path, kernel
 
 DOUBTS = {
     "age": (provenance(days=40), "speed of dgemm is 40 days old, more than 30"),
-    "ages apart": (provenance(days=40), "39 days lie between them"),
     "to come": (provenance(days=-5), "is dated in the future"),
     "numpy": (provenance(numpy="1.0"), "different versions of numpy"),
-    "BLAS": (provenance(blas="other 1"), "different versions of blas"),
     "ours": (provenance(apportion="0.0.9"), "different versions of apportion: 0.0.9 in"),
     "machine": (host("n01", cpu_model="Another"), "different machines under the name n01"),
     "load": (host("n02", load_average=[1.7, 1, 1]), "was measured under load: 1.70"),
@@ -209,14 +201,6 @@ def test_every_doubt_is_told_once_and_stands_in_the_file(tmp_path, models, case)
     assert expected in joined.text
     clean = join_platform([models["n02"], models["n01"], models["link"]], names="a,b")
     assert not any(expected in line for line in clean.warnings)
-
-
-def test_every_input_is_in_the_provenance(models):
-    joined = join_platform([models["n01"], models["link"]])
-    for path in (models["n01"], models["link"]):
-        digest = sim.files.digest(path.read_bytes())
-        assert joined.provenance["inputs"][str(path)] == digest
-        assert digest in joined.text
 
 
 def test_two_links_are_between_nodes_and_within_one(tmp_path, models):
@@ -267,18 +251,6 @@ NODE = {"format": 1, "kind": "node", "name": "n", "topology": TOPOLOGY, "models"
 BAD_FILES = {
     "no object": ("[1]", "this is a list and no model"),
     "no kind": ("{}", "the file has no kind; name one of kind speed, memory, network, neighbours or node"),
-    "another kind": (
-        '{"kind": "runtime"}',
-        "the file has kind 'runtime'; name one of kind speed, memory, network, neighbours or node",
-    ),
-    "a date that is none": (
-        json.dumps(GOOD_SPEED | {"provenance": {"made": "soon"}}),
-        "provenance: made: 'soon' is no date; measure again",
-    ),
-    "a machine without cores": (
-        json.dumps(GOOD_SPEED | {"provenance": {"machine": {k: v for k, v in MACHINE.items() if k != "cores"}}}),
-        "provenance: machine.cores: missing key; add it",
-    ),
     "a node without topology": (
         json.dumps({k: v for k, v in NODE.items() if k != "topology"}),
         "topology: missing key; add it",
@@ -287,15 +259,7 @@ BAD_FILES = {
         json.dumps(NODE | {"models": [GOOD_SPEED] * 2}),
         "models.1: the node has a speed model of kernel 'k' already",
     ),
-    "a network in a node": (
-        json.dumps(NODE | {"models": [{"kind": "network"}]}),
-        "models.0: a model of kind 'network' is none of a node",
-    ),
     "a node without speeds": (json.dumps(NODE | {"models": []}), "the node has no speed model"),
-    "times that fall": (
-        '{"sizes_bytes": [0, 1], "times_s": [2, 1]}',
-        "times_s: times have to be finite, above 0 and not fall",
-    ),
     "memory before its node": ('{"kind": "memory"}', "the memory model comes before any node"),
 }
 
@@ -317,13 +281,9 @@ def test_a_bad_file_gets_its_line(tmp_path, capsys, models, case):
 
 BAD_NAMES = {
     "a,b,c": "--names: these are 3 patterns for 2 calibrated nodes of 2 kinds",
-    "a": "these are 1 patterns for 2 calibrated nodes of 2 kinds",
     "a[1-3],a2": "--names: 'a2' comes twice; give each node its own name",
-    "a[3-1],b": "--names: 'a[3-1]' is no range that ascends and has 1 to 1000000 names; write one",
     "a[1-2][1-2],b": "--names: 'a[1-2][1-2]' has several ranges; write one, such as [01-08]",
     "a[1-2,4],b": "--names: 'a[1-2,4]' is no name; give one, or one range such as fast[01-08]",
-    "a,": "--names: '' is no name; give one, or one range such as fast[01-08]",
-    "a b,c": "--names: 'a b' is no name; give one, or one range such as fast[01-08]",
 }
 
 
