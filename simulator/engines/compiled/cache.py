@@ -55,15 +55,39 @@ def _part(function: _F, **options: bool) -> _F:
 
 
 class _Library(codegen.JITCodeLibrary):
-    """A function's code. That of a part is optimised and becomes machine code with the kernel only: half the time."""
+    """A function's code. Parts are linked, optimised and become machine code once, with the kernel that calls them."""
 
-    def _optimize_final_module(self) -> None:
-        if self.name not in _PARTS:
-            super()._optimize_final_module()
+    @property
+    def codegen(self) -> Any:
+        """What makes machine code; of a part, what makes none."""
+        return _NoCode() if self.name in _PARTS else self._codegen
 
-    def _finalize_specific(self) -> None:
-        if self.name not in _PARTS:
-            super()._finalize_specific()
+    def finalize(self) -> None:
+        """A kernel links all parts that its parts call; a part stays as it is."""
+        if self.name in _PARTS:
+            self._finalized = True
+            return
+        self._linking_libraries = _all_called(self._linking_libraries)
+        super().finalize()
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Where machine code lies; a part has none that Python could call."""
+        return 0 if self.name in _PARTS else int(super().get_pointer_to_function(name))
+
+
+class _NoCode:
+    """Stands for the maker of machine code where there is none: parts have no place for their environment."""
+
+    def set_env(self, env_name: str, env: Any) -> None:
+        """Do nothing."""
+
+
+def _all_called(libraries: list[Any]) -> list[Any]:
+    """Libraries and those that they call, each once."""
+    found = dict.fromkeys(libraries)
+    for library in libraries:
+        found |= dict.fromkeys(_all_called(library._linking_libraries))  # noqa: SLF001 - it has no other door
+    return list(found)
 
 
 @cache

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core import codegen
 
 from simulator.engines.compiled import cache
 
@@ -133,6 +134,27 @@ def plus_one(number: int) -> int:
 
 def plus_two(number: int) -> int:
     return number + 2
+
+
+def test_only_kernels_become_machine_code(monkeypatch):
+    """The parts that it and its parts call are linked into it; as code of their own they took half of the time."""
+    made, add = [], codegen.JITCPUCodegen._add_module
+    monkeypatch.setattr(cache, "cache_folder", lambda: None)
+    monkeypatch.setattr(codegen.JITCPUCodegen, "_add_module", lambda self, code: made.append(code) or add(self, code))
+
+    @cache.callee
+    def once(number: int) -> int:
+        return number + 1
+
+    @cache.subroutine
+    def twice(number: int) -> int:
+        return once(once(number))
+
+    def kernel(number: int) -> int:
+        return twice(once(number))
+
+    assert cache.compiled.__wrapped__(kernel)(39) == 42
+    assert len(made) == 1
 
 
 def test_a_file_copied_over_another_is_compiled_again(tmp_path, monkeypatch):
