@@ -43,7 +43,7 @@ LINES = {
     "simulator/programs": (6_400, 6_400),
     "simulator/scheduling": (2_055, 1_900),
     "simulator/scenario_file": (7_160, 5_800),
-    "simulator/engines": (11_320, 10_820),
+    "simulator/engines": (11_280, 10_820),
     "simulator/results": (4_800, 4_200),
     "simulator/experiments": (1_620, 1_500),
     "simulator/calibration": (13_760, 12_800),

@@ -11,7 +11,7 @@ from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.jobs import NEVER, SECOND, JobCosts
 from simulator.engines.job_programs import JobPrograms, Started
-from simulator.engines.resources import Clock, Instant, Occurrence, Phase
+from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
 from simulator.programs.streams.stream import Stream
 from simulator.scheduling.estimates import Estimates
 from simulator.scheduling.own import Running, Seen, Waiting, checked_starts

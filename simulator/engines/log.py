@@ -1,10 +1,4 @@
-"""What an operation log tells: which operations made a run as long as it was, and who waited for whom.
-
-| metric | formula | unit |
-|---|---|---|
-| waits | of each operation the time from its start until the last other process that it waited for was ready | s |
-| waits | of each operation the time from its start until the last process that it waited for was ready | s |
-"""
+"""What an operation log tells: which operations made a run as long as it was, and who waited for whom."""
 
 from collections import defaultdict
 from dataclasses import dataclass

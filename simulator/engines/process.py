@@ -13,29 +13,21 @@ from simpy.events import ProcessGenerator
 
 from simulator.engines import faults
 from simulator.engines.costs import Costs, ServiceTable, Ticks, lower, service_table, start_ticks, to_ticks
-from simulator.engines.resources import (
+from simulator.engines.resources.cpu import OwnPE, Service, SharedPE, Site, Usage
+from simulator.engines.resources.flows import FairLinks, deciding
+from simulator.engines.resources.instant import Clock, Instant, Occurrence
+from simulator.engines.resources.links import (
     Barriers,
-    Clock,
-    DomainPE,
-    FairLinks,
     Farms,
     FarmTerms,
     FifoLinks,
-    Instant,
     Messages,
     Movements,
-    Neighbourhood,
     NoContention,
-    Occurrence,
-    OwnPE,
     Request,
-    Service,
-    SharedPE,
-    Site,
     Transfers,
-    Usage,
-    deciding,
 )
+from simulator.engines.resources.neighbours import DomainPE, Neighbourhood
 from simulator.engines.run_set import LoggedOperation, RunSet
 from simulator.platform.nodes import PE
 from simulator.programs.columns import KIND_NAMES, Columns, Kind

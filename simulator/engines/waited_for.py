@@ -120,13 +120,10 @@ def _parts(
         if end <= begin:
             continue
         held_up = 0.0
-        if kind in (Kind.SEND, Kind.RECV, Kind.EXCHANGE):
-            sent = row if kind == Kind.SEND else causes.sender_of.get(row, row)
-            what, where = "message", links.limiting(sent, begin, end)
+        if kind in (Kind.SEND, Kind.RECV, Kind.EXCHANGE, Kind.READ_WRITE):
+            sent = causes.sender_of.get(row, row)
+            what, where = WHAT.get(kind, "message"), links.limiting(sent, begin, end)
             held_up = max(0.0, end - begin - links.alone_ticks(sent))
-        elif kind == Kind.READ_WRITE:
-            what, where = WHAT[kind], links.limiting(row, begin, end)
-            held_up = max(0.0, end - begin - links.alone_ticks(row))
         else:
             what, where = WHAT.get(kind, log[row].operation), log[row].pe
             held_up = min(end - begin, max(0.0, end - begin - nominal.get(row, end - begin)))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar, cast, get_type_hints
 
 import numba
@@ -59,8 +60,8 @@ class _Library(codegen.JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
-        """What makes machine code; of a part, what makes none."""
-        return _NoCode() if self.name in _PARTS else self._codegen
+        """What makes machine code; a part has none, and no place there for its environment."""
+        return SimpleNamespace(set_env=lambda *_: None) if self.name in _PARTS else self._codegen
 
     def finalize(self) -> None:
         """A kernel links all parts that its parts call; a part stays as it is."""
@@ -73,13 +74,6 @@ class _Library(codegen.JITCodeLibrary):
     def get_pointer_to_function(self, name: str) -> int:
         """Where machine code lies; a part has none that Python could call."""
         return 0 if self.name in _PARTS else int(super().get_pointer_to_function(name))
-
-
-class _NoCode:
-    """Stands for the maker of machine code where there is none: parts have no place for their environment."""
-
-    def set_env(self, env_name: str, env: Any) -> None:
-        """Do nothing."""
 
 
 def _all_called(libraries: list[Any]) -> list[Any]:
