@@ -53,7 +53,7 @@ LINES = {
     "advisor/verification advisor/whatif": (3_745, 3_400),
     "advisor/quickstart advisor/cluster": (1_165, 900),
     "advisor/jobs": (1_650, 1_400),
-    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_680, 5_000),
+    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_480, 5_000),
     "advisor/reproduce": (1_980, 1_980),
     "advisor/cli": (6_710, 4_800),
 }

@@ -210,7 +210,7 @@ def _show_jobs(path: Path, document: dict[str, Any]) -> None:
         return
     page = page_of(answer)
     print(f"{page.title}\n\n{page.answer}")
-    for name, text in page.key_figures.items:
+    for name, text in page.facts.items:
         print(f"  {name}: {text}")
     print_warnings(page.warnings)
 

@@ -10,7 +10,6 @@ from advisor.report.picture import answer_picture, launch_lines
 from advisor.report.strategies import MOST_RANKED, first_rows, ranking_section, strategies_section
 from advisor.report.timelines import timeline_section
 from advisor.report.verdict import speeds_line, stated_cost, verdict
-from advisor.results import Compared
 from simulator import blocks, documents, plots, units
 
 
@@ -30,7 +29,6 @@ def advice_page(
         rows=first_rows(compared),
         sections=_sections(advice, drawn, top),
         settings=wording.drawn_text(compared.drawn),
-        key_figures=_key_figures(compared),
         picture=answer_picture(compared, drawn.shares, drawn.timelines),
         run=launch_lines(drawn.launches) or run,
         verdict=advice_verdict(advice, drawn),
@@ -63,7 +61,7 @@ def _sections(advice: Advice, drawn: Illustration, top: int) -> tuple[blocks.Sec
     return (
         strategies_section(compared),
         *([] if advice.scheduling is None else [scheduling_section(advice.scheduling)]),
-        timeline_section(drawn.timelines, compared.application),
+        timeline_section(drawn.timelines),
         doubt_section(advice.explained, advice.measured_again),
         explanation_section(compared, advice.explained),
         ranking_section(compared, advice.pareto, top),
@@ -89,26 +87,3 @@ def scheduling_section(found: Scheduling) -> blocks.Section:
 
 def _times(factor: float | None) -> str:
     return wording.NOTHING if factor is None else f"x {factor:.2g}"
-
-
-def _key_figures(compared: Compared) -> blocks.Pairs:
-    """Makespan, gain, and what may be lost to the best of those compared, or how many are as good."""
-    best, (reference, named) = compared.best, wording.reference_of(compared)
-    tied = wording.tied_names(compared)
-    gained = reference is not None and best is not None and best.name not in reference.names
-    over = wording.with_interval(reference.gain, "") if gained and reference is not None else wording.NOTHING
-    figures = {
-        "predicted makespan, mean": wording.NOTHING if best is None else wording.with_interval(best.predicted),
-        f"predicted gain over {named}": over if over == wording.NOTHING else _ratio(over),
-        "expected loss to the best of those compared": wording.NOTHING
-        if tied
-        else wording.loss_text(compared.expected_loss),
-        "tied with it, within 1 %": str(len(tied) - 1) if tied else "",
-    }
-    return blocks.pairs({name: "" if text == wording.NOTHING else text for name, text in figures.items()})
-
-
-def _ratio(stated: str) -> str:
-    """`1.6 × (1.5 to 1.7)`: the sign stands next to the number."""
-    number, space, interval = stated.partition(" ")
-    return f"{number} ×{space}{interval}"

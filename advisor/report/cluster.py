@@ -125,7 +125,6 @@ def cluster_page(result: ClusterResult) -> blocks.Page:
         title=f"{wording.asked(result.application)} on {wording.counted(len(result.hosts), 'host')}",
         answer=cluster_answer(result),
         sections=tuple(sections),
-        key_figures=blocks.pairs(_key_figures(result)),
         facts=blocks.pairs(_facts(result)),
         rows=_first_rows(result),
         picture=_picture(result),
@@ -187,17 +186,3 @@ def _picture(result: ClusterResult) -> tuple[tuple[blocks.Figure, ...], ...]:
 
 def _warnings(result: ClusterResult) -> tuple[str, ...]:
     return (*(f"{name} is left out: {why}" for name, why in result.lost.items()), *result.warnings)
-
-
-def _key_figures(result: ClusterResult) -> dict[str, str]:
-    one, verified = result.recommended, result.verified
-    predicted = "" if one.mean_s is None else units.show_duration(one.mean_s)
-    if predicted and one.low_s is not None and one.high_s is not None:
-        predicted += f" ({units.show_duration(one.low_s)} to {units.show_duration(one.high_s)})"
-    found = {"predicted makespan": predicted, "measured in": units.show_duration(result.measured_s)}
-    if verified is not None:
-        medians = {entry.name: entry.measured_median_s for entry in verified.configurations}
-        now, best = medians.get(result.now.name), medians.get(result.recommended.name)
-        if now and best:
-            found["measured gain"] = f"{now / best:.2f} times as fast"
-    return found

@@ -1,6 +1,7 @@
 """Ways to run a stream of jobs, compared: what each gives, how it differs from others, and which change pays."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from advisor import wording
@@ -13,7 +14,7 @@ from advisor.report.origin import head, provenance_section
 from advisor.report.picture import lifted
 from advisor.report.verdict import verdict
 from advisor.results import Ends
-from simulator import blocks, documents, files, plots, units
+from simulator import blocks, documents, files, plots
 
 NOTHING_COMPARED = blocks.Text("This document compares nothing.", quiet=True)
 MOST_FIRST = 4
@@ -44,56 +45,45 @@ def comparison_page(answered: JobsCompared, run: tuple[blocks.Command, ...] = ()
     """What is less and what is more, what each alternative gives, how it was asked."""
     found = answered.compared
     picture, rest = lifted(_differences(found))
-    first, crowded = found.alternatives[0], overload_sentences(found)
-    values = {f"{METRICS[name].said} of {first.name}": _value(value, name) for name, value in first.metrics.items()}
-    return blocks.Page(
+    page = blocks.Page(
         title=f"{_title(found)}: {wording.counted(len(found.alternatives), 'alternative')} compared",
         answer=" ".join(sentences(found)) or "Nothing is compared: there is one alternative only.",
-        sections=(
-            blocks.Section("differences", "Differences", rest),
-            _alternatives_section(found),
-            _asked_section(found),
-            provenance_section(answered.provenance, found.seed),
-        ),
-        settings=_drawn(found),
-        picture=tuple((figure,) for figure in picture),
-        run=run,
-        facts=_facts(found),
+        sections=(blocks.Section("differences", "Differences", rest), _alternatives_section(found)),
         rows=_first_alternatives(found),
-        verdict=verdict(crowded),
-        key_figures=blocks.pairs({name: text for name, text in values.items() if text != wording.NOTHING}),
-        **head(answered.command, crowded, answered.provenance),
     )
+    return _around(page, answered, found, picture, run)
 
 
 def changes_page(found: JobsAdvised, run: tuple[blocks.Command, ...] = ()) -> blocks.Page:
     """Which change pays most, what each gives, how it was asked."""
-    compared, objective = found.compared, found.objective
-    most = next((one for one in found.candidates if one.name == found.pays_most), None)
     picture, rest = lifted(tuple(_changes(found)))
-    crowded = overload_sentences(compared)
-    figures = {
-        f"{METRICS[objective].said} as it is": _value(found.base.value, objective),
-        "with the change that pays most": _value(None if most is None else most.value, objective),
-        "chance that it is the best one": wording.probability(None if most is None else most.chance_best),
-        "not distinguished from it": str(len(found.ties) or wording.NOTHING),
-    }
-    return blocks.Page(
-        title=f"{_title(compared)}: which change pays most",
+    page = blocks.Page(
+        title=f"{_title(found.compared)}: which change pays most",
         answer=found.sentence,
-        sections=(
-            blocks.Section("changes", "Which change pays most", rest or (NOTHING_COMPARED,)),
-            _asked_section(compared),
-            provenance_section(found.provenance, compared.seed),
-        ),
-        settings=_drawn(compared),
+        sections=(blocks.Section("changes", "Which change pays most", rest or (NOTHING_COMPARED,)),),
+        rows=_first_changes(found),
+    )
+    return _around(page, found, found.compared, picture, run)
+
+
+def _around(
+    page: blocks.Page,
+    answered: JobsCompared | JobsAdvised,
+    found: Comparison,
+    picture: tuple[blocks.Figure, ...],
+    run: tuple[blocks.Command, ...],
+) -> blocks.Page:
+    """A page with what both kinds have: what was asked, what numbers rest on, what is overloaded."""
+    crowded = overload_sentences(found)
+    return replace(
+        page,
+        sections=(*page.sections, _asked_section(found), provenance_section(answered.provenance, found.seed)),
+        settings=_drawn(found),
         picture=tuple((figure,) for figure in picture),
         run=run,
-        facts=_facts(compared),
-        rows=_first_changes(found),
+        facts=_facts(found),
         verdict=verdict(crowded),
-        key_figures=blocks.pairs({name: text for name, text in figures.items() if text != wording.NOTHING}),
-        **head(found.command, crowded, found.provenance),
+        **head(answered.command, crowded, answered.provenance),
     )
 
 
@@ -205,37 +195,17 @@ def _metric_blocks(found: Comparison, name: str, rows: Sequence[DifferenceFacts]
     said = metric.said.capitalize()
     if drawn:
         yield blocks.Figure(drawn, f"{said} of each alternative, {from_base}.")
-    cells = [
-        [
-            _pair(one, base),
-            wording.with_interval(one.apart, metric.unit),
-            _alone(one, found.level),
-            _together(one.apart, metric.unit),
-            VERDICTS[one.verdict],
-        ]
-        for one in rows
-    ]
+    cells = [[_pair(one, base), wording.with_interval(one.apart, metric.unit), VERDICTS[one.verdict]] for one in rows]
     first = "pair" if base is None else "alternative"
     why = found.untold.get(name)
-    title = [first, "difference", "by itself", "interval of all together", "of all"]
-    yield blocks.table(f"{said}, {from_base}", title, cells, note=f"No interval: {why}." if why else "")
+    yield blocks.table(
+        f"{said}, {from_base}", [first, "difference", "of all"], cells, note=f"No interval: {why}." if why else ""
+    )
 
 
 def _pair(one: DifferenceFacts, base: str | None) -> str:
     """The other one, or both where bases differ."""
     return f"{one.other} - {one.base}" if base is None else one.other
-
-
-def _alone(one: DifferenceFacts, level: float) -> str:
-    """What it would be if it were the only one."""
-    p, mean = one.apart.p, one.apart.mean
-    if p is None or mean is None or one.verdict == "alike":
-        return VERDICTS["alike" if one.verdict == "alike" else "refused"]
-    return VERDICTS["open" if p >= 1 - level else "less" if mean < 0 else "more"]
-
-
-def _together(one: Apart, unit: str) -> str:
-    return units.show_range(one.low_together, one.high_together, unit=unit)
 
 
 def _paid(one: Apart, chance: float | None, level: float) -> str:
@@ -248,9 +218,8 @@ def _paid(one: Apart, chance: float | None, level: float) -> str:
 def _how_judged(level: float) -> str:
     percent = wording.level_text(level)
     return (
-        f"Intervals hold with {percent} each; those of all together hold at once with {percent}, over all metrics "
-        "(Bonferroni). By itself: what the interval of this difference says alone. Of all: what remains sure after "
-        "Holm's correction for all differences of the metric, which may tell more than the interval of all together."
+        f"Intervals hold with {percent} each, thin lines for all metrics at once (Bonferroni). Of all: what remains "
+        "sure after Holm's correction for all differences of the metric."
     )
 
 
@@ -326,7 +295,7 @@ def _with_chance(one: Change) -> str:
 
 def _changes_table(found: JobsAdvised, changes: Sequence[Change], level: float, better: str) -> blocks.Table:
     metric, priced = METRICS[found.objective], any(one.price is not None for one in changes)
-    rows = [[f"as it is: {found.base.name}", _value(found.base.value, found.objective), *[wording.NOTHING] * 7]]
+    rows = [[f"as it is: {found.base.name}", _value(found.base.value, found.objective), *[wording.NOTHING] * 5]]
     for one in changes:
         gain = one.gain
         rows.append(
@@ -334,14 +303,12 @@ def _changes_table(found: JobsAdvised, changes: Sequence[Change], level: float, 
                 one.name,
                 _value(one.value, found.objective),
                 wording.with_interval(gain, metric.unit),
-                _paid(gain, gain.p, level),
-                _together(gain, metric.unit),
                 _paid(gain, gain.holm, level),
                 "bound" if one.kind == BOUND else wording.probability(one.chance_best),
                 *map(wording.digits, (one.price, one.gain_per_price)),
             ]
         )
-    title = ["change", metric.said, f"{better} by", "by itself", "interval of all together", "of all", "is best"]
+    title = ["change", metric.said, f"{better} by", "of all", "is best"]
     title += ["price", "gain per price"] if priced else []
     note = f"No interval: {found.refused}." if found.refused else _changes_note(found, level)
     return blocks.table(

@@ -107,13 +107,7 @@ Drawings = Mapping[str, plots.Drawing]
 
 def jobs_page(ran: RanJobs, run: tuple[blocks.Command, ...] = (), drawn: Drawings | None = None) -> blocks.Page:
     """Averages, over time, by class, how it was asked."""
-    found, figures = ran.averages, drawn or {}
-    key_figures = {
-        "mean wait": wording.duration(found.wait_s),
-        "mean bounded slowdown": wording.digits(found.bounded_slowdown, 4),
-        "utilisation": wording.percent(found.utilisation, 1),
-        "wait of 95 % is below": wording.duration(found.wait_p95_s),
-    }
+    figures = drawn or {}
     busy = _figure(figures, "busy", "PEs that jobs have (dotted: all there are), and jobs that wait.")
     waits = _figure(figures, "waits", "Which share of the jobs waits longer.")
     over_time = _figure(figures, "pes", "Which job had which PEs.")
@@ -130,10 +124,9 @@ def jobs_page(ran: RanJobs, run: tuple[blocks.Command, ...] = (), drawn: Drawing
         picture=tuple(column for column in (busy, waits) if column),
         run=run,
         facts=blocks.pairs(_facts(ran)),
-        rows=_measures(found, FIRST),
+        rows=_measures(ran.averages, FIRST),
         verdict=verdict(ran.warnings),
         settings=f"engine {ran.engine}",
-        key_figures=blocks.pairs({name: text for name, text in key_figures.items() if text != wording.NOTHING}),
         **head(ran.command, ran.warnings, ran.provenance),
     )
 

@@ -202,6 +202,7 @@ def papers_page(found: Reproduced, drawings: Drawings) -> blocks.Page:
     """Inventory, a section per paper, what cannot be reproduced, provenance."""
     counts = {name: count for name, count in found.counts.items() if count}
     said = ", ".join(f"{count} {name}" for name, count in counts.items())
+    cells = f"{len(found.cells)} looked at, {found.compared} computed, {found.within_rounding} equal within rounding"
     papers = (
         blocks.Section(f"paper-{one.name}", NAMES.get(one.name, one.name), tuple(_paper(one, drawings)))
         for one in found.papers
@@ -213,13 +214,7 @@ def papers_page(found: Reproduced, drawings: Drawings) -> blocks.Page:
         command="lab reproduce",
         made=found.provenance.made,
         settings="on shipped recordings, nothing was run",
-        key_figures=blocks.pairs(
-            {
-                "figures of the papers looked at": str(len(found.cells)),
-                "of them computed again": str(found.compared),
-                "the same within rounding": str(found.within_rounding),
-            }
-        ),
+        facts=blocks.pairs({"Figures": cells}),
         warnings=found.warnings,
     )
 

@@ -136,7 +136,7 @@ def quickstart_page(result: QuickstartResult) -> blocks.Page:
             machine_section(result.machine, result.messages),
             _speeds_section(result),
             _load_section(result),
-            timeline_section(result.timelines, compared.application),
+            timeline_section(result.timelines),
             strategies_section(compared),
             verification_section(result.verification, compared.recommended, level=intervals.LEVEL),
             provenance_section(
@@ -151,7 +151,6 @@ def quickstart_page(result: QuickstartResult) -> blocks.Page:
         ),
         host=result.machine.host or "this machine",
         settings=_settings(result),
-        key_figures=_key_figures(result),
         picture=answer_picture(
             *(compared, result.shares, result.timelines, result.verification),
             advised="tried" if wording.is_slower(compared) else "advised",
@@ -202,20 +201,6 @@ def _facts(result: QuickstartResult) -> dict[str, str]:
 
 def _settings(result: QuickstartResult) -> str:
     return f"budget {wording.duration(result.budget_s)}, seed {result.compared.drawn.seed}"
-
-
-def _key_figures(result: QuickstartResult) -> blocks.Pairs:
-    """The few numbers that a reader looks for first."""
-    compared, error = result.compared, errors_of(result.verification)
-    gains = {
-        "measured gain over the equal split": compared.measured_gain,
-        "most that is possible here": compared.largest_gain,
-    }
-    return blocks.pairs(
-        {name: "" if gain is None else f"{wording.times(gain)} ×" for name, gain in gains.items()}
-        | {f"of {result.load.pe} left to us, measured": wording.percent(result.available_share)}
-        | {"largest error of a prediction": wording.percent(error, 1) if error is not None else ""}
-    )
 
 
 # Load

@@ -186,7 +186,7 @@ def simulation_page(shown: ShownSimulation, run: tuple[blocks.Command, ...] = ()
     heading, tag = ("Configurations compared", "fastest") if several else ("Makespan", "")
     sections = (
         strategies_section(shown.compared, heading=heading, noun="configuration", tag=tag),
-        timeline_section(drawn.timelines, simulation.application),
+        timeline_section(drawn.timelines),
         _time_section(simulation),
         _changes_section(simulation),
         drawn.platform or NO_PLATFORM,

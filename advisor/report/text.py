@@ -114,7 +114,7 @@ def page_blocks(page: blocks.Page) -> Iterator[blocks.Block]:
     Of what is folded there are the tables; a section of one text alone says that there is nothing.
     """
     yield blocks.Text(page.answer)
-    yield blocks.Pairs((*page.facts.items, *page.key_figures.items))
+    yield page.facts
     yield blocks.Listing("\n".join(f"Warning   {wording.clean(line)}" for line in page.warnings))
     for section in page.sections:
         if len(section.blocks) > 1 or not isinstance(section.blocks[0], blocks.Text):

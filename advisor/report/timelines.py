@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor import wording
-from advisor.results import Application
 from simulator import (
     Message,
     Part,
@@ -37,8 +36,6 @@ MOST_PARTS = 40
 MOST_LOADS = 6_000
 """Points of all loads of a page."""
 HEADING = "One replication in time"
-MOST_OPEN = 16
-"""Processes whose table is not folded."""
 LEAST_SHARE = 0.02
 """Of the makespan, below which the sentence about waits is silent."""
 MOST_NAMED = 2
@@ -93,18 +90,6 @@ class LoadInTime:
 
 
 @dataclass(frozen=True)
-class Spent:
-    """What one process gets and does, in one replication."""
-
-    process: int
-    pe: str
-    units: int
-    busy_s: float
-    waiting_s: float
-    done_s: float
-
-
-@dataclass(frozen=True)
 class Timeline:
     """One configuration in one replication; times are whole numbers of moments, `MOMENTS` to a makespan.
 
@@ -130,7 +115,6 @@ class Timeline:
     messages_left_out: int
     waits_for: tuple[Waited, ...]
     loads: tuple[LoadInTime, ...]
-    spent: tuple[Spent, ...]
 
     @property
     def second(self) -> float:
@@ -218,7 +202,6 @@ def _timeline(scenario: Scenario, runs: RunSet, which: tuple[str, int, int], *, 
         messages_left_out=max(0, len(waited.messages) - MOST_MESSAGES // share),
         waits_for=_waits_for(waited.parts, makespan * runs.tick_s),
         loads=_loads(scenario, runs, replication, MOST_LOADS // share),
-        spent=_spent(scenario, runs),
     )
 
 
@@ -337,35 +320,11 @@ def _waits_for(parts: Sequence[Part], total_s: float) -> tuple[Waited, ...]:
     )
 
 
-def _spent(scenario: Scenario, runs: RunSet) -> tuple[Spent, ...]:
-    """What each process gets and does, in this replication."""
-    configuration = scenario.configurations[0]
-    busy, finish = runs.busy_ticks[0][0] * runs.tick_s, runs.finish_ticks[0][0] * runs.tick_s
-    waiting = (runs.finish_ticks[0][0] - runs.busy_ticks[0][0]) * runs.tick_s
-    given = zip(configuration.placement, configuration.partition, strict=True)
-    return tuple(
-        Spent(
-            process,
-            scenario.platform.pes[pe].name,
-            units,
-            float(busy[process]),
-            float(waiting[process]),
-            float(finish[process]),
-        )
-        for process, (pe, units) in enumerate(given)
-    )
-
-
 # Shown
 
 
-def timeline_section(
-    every: Sequence[Timeline | TooLong], application: Application | None, *, otherwise: blocks.Section | None = None
-) -> blocks.Section:
-    """Timelines to zoom into, the critical path in words and numbers, and what each process does.
-
-    `otherwise`: what is shown where no timeline was kept.
-    """
+def timeline_section(every: Sequence[Timeline | TooLong]) -> blocks.Section:
+    """Timelines to zoom into, and the critical path in words and numbers."""
     shown = [one for one in every if isinstance(one, Timeline)]
     long = tuple(
         blocks.Text(f"{one.configuration} has {one.operations:,} operations: too many to be followed one by one.")
@@ -373,11 +332,11 @@ def timeline_section(
         if isinstance(one, TooLong)
     )
     if shown or long:
-        return blocks.Section("timeline", HEADING, (*(_blocks(shown, application) if shown else ()), *long))
-    return otherwise or blocks.Section("timeline", HEADING, (blocks.Text("No replication was kept."),))
+        return blocks.Section("timeline", HEADING, (*(_blocks(shown) if shown else ()), *long))
+    return blocks.Section("timeline", HEADING, (blocks.Text("No replication was kept."),))
 
 
-def _blocks(shown: Sequence[Timeline], application: Application | None) -> Iterator[blocks.Block]:
+def _blocks(shown: Sequence[Timeline]) -> Iterator[blocks.Block]:
     first, *others = shown
     which = f"replication {first.replication} of {first.replications}"
     drawn = first.replications > 1
@@ -388,15 +347,9 @@ def _blocks(shown: Sequence[Timeline], application: Application | None) -> Itera
     data = {"timelines": [_widget(one) for one in shown], "moments": first.moments}
     yield blocks.Widget("gantt", "Timeline", data, (_still(first),))
     for one in shown:
-        waits, processes = _tables(one, wording.unit_of(application))
-        if one is not first:
-            said = waits_text(one.waits_for) or "nothing took any time"
-            yield blocks.Folded(f"{one.configuration}: {said}", (waits, processes))
-        elif len(processes.rows) > MOST_OPEN:
-            yield waits
-            yield blocks.Folded(f"What each of {len(one.spent)} processes gets and does", (processes,))
-        else:
-            yield blocks.SideBySide(waits, (processes,))
+        waits = waits_table(one.waits_for, f"What the makespan of {one.configuration} waits for")
+        said = waits_text(one.waits_for) or "nothing took any time"
+        yield waits if one is first else blocks.Folded(f"{one.configuration}: {said}", (waits,))
 
 
 def _widget(one: Timeline) -> dict[str, Any]:
@@ -404,23 +357,8 @@ def _widget(one: Timeline) -> dict[str, Any]:
     plain = documents.to_dict(one)
     names = {"configuration": wording.clean(one.configuration), "pes": [wording.clean(name) for name in one.pes]}
     loads = [{**load, "pe": wording.clean(load["pe"])} for load in plain["loads"]]
-    left = {"replications", "moments", "waits_for", "spent"}
+    left = {"replications", "moments", "waits_for"}
     return {name: value for name, value in plain.items() if name not in left} | names | {"loads": loads}
-
-
-def _tables(one: Timeline, unit: str) -> tuple[blocks.Table, blocks.Table]:
-    alone = len({spent.pe for spent in one.spent}) == len(one.spent)
-    rows = [
-        [
-            spent.pe if alone else f"{spent.pe}, process {spent.process}",
-            str(spent.units),
-            *map(wording.duration, (spent.busy_s, spent.waiting_s, spent.done_s)),
-        ]
-        for spent in one.spent
-    ]
-    head = ["PE", unit, "computing", "in messages, waiting", "done at"]
-    waits = waits_table(one.waits_for, f"What the makespan of {one.configuration} waits for")
-    return waits, blocks.table(f"What each process gets and does: {one.configuration}", head, rows)
 
 
 def _still(one: Timeline) -> blocks.Block:

@@ -43,7 +43,6 @@ def verification_page(
         ),
         host=machine.host if machine is not None else "",
         settings="" if repetitions is None else f"{wording.counted(repetitions, 'repetition')} each",
-        key_figures=_key_figures(verified),
         picture=_picture(verified),
         run=run,
         facts=blocks.pairs(_facts(verified)),
@@ -103,7 +102,10 @@ def _facts(verified: Verified) -> dict[str, str]:
     """What was really run, and how often intervals held."""
     held = wording.held_lines(verified.intervals, verified.held)
     repetitions = "" if verified.repetitions is None else f"{wording.counted(verified.repetitions, 'real run')} of each"
-    return {"Rests on": repetitions, "Intervals": held[0] if held else ""}
+    error, order = verified.mean_absolute_error_percent, verified.pairs_in_order
+    off = [] if error is None else [f"predictions {wording.digits(error, 2)} % off in the mean"]
+    off += [] if order is None else [f"{wording.percent(order)} of pairs in the predicted order"]
+    return {"Rests on": repetitions, "Errors": ", ".join(off), "Intervals": held[0] if held else ""}
 
 
 def measured_text(one: VerifiedConfiguration) -> str:
@@ -128,17 +130,6 @@ def first_measured(entries: Sequence[VerifiedConfiguration], recommended: str) -
         if one.measured_s
     ]
     return blocks.table("", ("strategy", "measured", "predicted", "error"), rows) if rows else None
-
-
-def _key_figures(verified: Verified) -> blocks.Pairs:
-    of_intervals = f"of {wording.level_text(verified.held)} intervals hold the measured median"
-    values = {
-        "longer than the best one measured": wording.percent(verified.regret, 1),
-        "mean error of a prediction": wording.digits(verified.mean_absolute_error_percent, 2) + " %",
-        of_intervals: wording.percent(verified.share_of_intervals_that_hold),
-        "of pairs in the predicted order": wording.percent(verified.pairs_in_order),
-    }
-    return blocks.pairs({name: text for name, text in values.items() if not text.startswith(wording.NOTHING)})
 
 
 def verification_section(

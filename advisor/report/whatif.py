@@ -48,7 +48,6 @@ def whatif_page(found: Findings, run: tuple[blocks.Command, ...] = ()) -> blocks
         sections=tuple(part for part in sections if part is not None),
         command="whatif",
         settings=f"{wording.replications_text(found.drawn)}, seed {found.drawn.seed}",
-        key_figures=_key_figures(found),
         picture=_picture(found),
         run=run,
         facts=blocks.pairs(_facts(found)),
@@ -117,18 +116,6 @@ def _first_rows(found: Findings) -> blocks.Table | None:
     return blocks.table("", ("point", "makespan, predicted", "times as fast", "fastest"), rows) if rows else None
 
 
-def _key_figures(found: Findings) -> blocks.Pairs:
-    figures, points = {}, found.points
-    if found.pays_most is not None:
-        most = points[found.pays_most]
-        gain = None if most.gain is None else most.gain.mean
-        figures["gain of the fastest that pays"] = f"{wording.times(gain)} ×"
-        figures["chance that none is faster"] = wording.chance(most.chance, found.drawn)
-    if len(points) > 1:
-        figures[f"of {counted(len(points) - 1, 'point')} pay"] = str(len(found.pays))
-    return blocks.pairs(figures | {"failed": str(found.failed or "")})
-
-
 def _asked_section(found: Findings) -> blocks.Section:
     """The question: the base, the fields with their values, replications and seed."""
     points, fields = found.points, found.grid.fields
@@ -176,21 +163,7 @@ def _upgrades(found: Findings) -> Iterator[blocks.Block]:
     elif not alone and len(found.grid.fields[0].paths) == 1:
         yield blocks.Text(NO_SINGLE)
     if shown:
-        level = wording.level_text(found.drawn.held)
-        named = [{**_gain_entry(point), "name": words.named(found, point)} for point in shown]
-        what = "Single changes" if alone else "Points"
-        caption = (
-            f"{what} by gain: how many times as fast as the scenario as it is, on the same draws. Thick: "
-            f"{level} interval of each by itself. Thin: intervals that hold for all {found.comparisons} comparisons "
-            "together; a change pays where that one is above 1 and it gains more than 1 %."
-        )
-        drawn, said = (
-            plots.gains(named, level=found.drawn.held),
-            _gains(found, shown, alone=alone),
-        )
-        figure = blocks.Figure(drawn, caption)
-        # with costs there are more columns than there is room for at the side of a figure
-        yield from (figure, said) if found.fronts else (blocks.SideBySide(figure, (said,)),)
+        yield _gains(found, shown, alone=alone)
     if found.diminishing:
         note = (
             "Each value against the fastest one beyond it, intervals of all pairs together. That no gain is seen does "
@@ -231,7 +204,8 @@ def _gains(found: Findings, shown: Sequence[PointFound], *, alone: bool) -> bloc
         more = f"The {MOST_UPGRADES} that gain most of {len(shown)} {of}; points.csv has all. "
     note = (
         f"{more}All together: intervals of all {found.comparisons} comparisons hold at once (Bonferroni), so "
-        "that the best of many is not flattered by chance. Fastest: the chance that no other point is faster, "
+        "that the best of many is not flattered by chance; a change pays where that is above 1 and it gains more than "
+        "1 %. Fastest: the chance that no other point is faster, "
         "combinations and the scenario as it is included."
     )
     head = ["change", "makespan", "gain", "all together", "fastest"]

@@ -148,8 +148,6 @@ class Page:
     made: str = ""
     """When: ISO 8601."""
     settings: str = ""
-    key_figures: Pairs = field(default_factory=lambda: Pairs(()))
-    """The few numbers that a reader looks for first."""
     warnings: tuple[str, ...] = ()
     verdict: str = ""
     """What the warnings come to, in one line; by default how many there are."""
