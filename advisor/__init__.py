@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     )
     from advisor.advise.recommendation import Recommendation as Recommendation, recommend as recommend
     from advisor.figures import plot as plot
-    from advisor.verification.asking import verify as verify
     from advisor.whatif import WhatIf as WhatIf, what_if as what_if
 else:
     __all__, __dir__, __getattr__ = faces.face(__name__)

@@ -225,14 +225,9 @@ def _level(document: Document) -> float:
     return float(level) if isinstance(level, int | float) else intervals.LEVEL
 
 
-def _simulated(found: Simulation, folder: Path) -> Iterator[plots.Drawing]:
+def _simulated(found: Simulation, _folder: Path) -> Iterator[plots.Drawing]:
     rows = [{"name": one.name, "predicted_makespan_s": vars(one.makespan_s)} for one in found.configurations]
     yield plots.makespans(rows, level=found.drawn.held)
-    if (folder / "runs.csv").is_file() or (folder / "runs.parquet").is_file():
-        frame = simulator.load_results(folder).to_dataframe().groupby("configuration", sort=False)
-        yield plots.ended({str(name): own["makespan_s"].to_numpy() for name, own in frame})
-    for one in found.configurations:
-        yield plots.breakdown([vars(spent) for spent in one.processes], name=one.name)
 
 
 def _sweep(document: Document, folder: Path) -> Iterator[plots.Drawing]:

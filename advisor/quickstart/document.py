@@ -22,7 +22,7 @@ from advisor.report.quickstart import (
     QuickstartResult,
     SpeedPoint,
 )
-from advisor.report.timelines import median_replication, timelines
+from advisor.report.timelines import replication_near, timelines
 from advisor.results import Provenance
 from advisor.verification import Bias, Verification, bias_of, residuals
 from advisor.verification.check import VerifiedConfiguration, verified_of
@@ -59,7 +59,7 @@ def result_of(
     rule = "" if pes[-1].load is None else pes[-1].load.rule
     times = Trace(tuple(trace.times_s.tolist()), tuple(trace.values.tolist()), trace.end_s)
     shown = list(dict.fromkeys((best.name, equal.name)))
-    replication = median_replication(made.runs, best.name)
+    replication = replication_near(made.runs, best.name)
     return QuickstartResult(
         format=1,
         command="quickstart",

@@ -29,7 +29,7 @@ def advice_page(
         rows=first_rows(compared),
         sections=_sections(advice, drawn, top),
         settings=wording.drawn_text(compared.drawn),
-        picture=answer_picture(compared, drawn.shares, drawn.timelines),
+        picture=answer_picture(compared, drawn.shares, drawn.timelines, bad=drawn.bad),
         run=launch_lines(drawn.launches) or run,
         verdict=advice_verdict(advice, drawn),
         **head(advice.command, advice.warnings, advice.provenance),

@@ -11,7 +11,7 @@ from advisor import wording
 from advisor.advise.export import commands, layout_of
 from advisor.advise.kinds import kinds_of
 from advisor.report.origin import MessageTimes
-from advisor.report.timelines import Timeline, TooLong, median_replication, timelines
+from advisor.report.timelines import BAD, Timeline, TooLong, replication_near, timelines
 from simulator import (
     PE,
     Load,
@@ -79,6 +79,8 @@ class Illustration:
     """What each PE gets, and what it can do."""
     launches: str = ""
     """How the exports of an advice are used: `commands.txt`."""
+    bad: Timeline | TooLong | None = None
+    """A slow run of the first configuration."""
 
 
 NOTHING = Illustration((), "", None)
@@ -98,7 +100,7 @@ def illustration(
     `launched`: whether host files and the like were written for the first one.
     """
     shown = list(dict.fromkeys(names))[:MOST_TIMELINES]
-    replication = median_replication(runs, shown[0])
+    replication, slow = (replication_near(runs, shown[0], share) for share in (0.5, BAD))
     text = _LONG_LIST.sub(_shortened, dump_scenario(scenario))
     named = {one.name: one for one in scenario.configurations}
     return Illustration(
@@ -107,6 +109,7 @@ def illustration(
         platform_section(scenario),
         shares_of(scenario, named.get(before), named[shown[0]]),
         commands(layout_of(scenario, named[shown[0]])) if launched else "",
+        None if slow == replication else timelines(scenario, runs, shown[:1], replication=slow)[0],
     )
 
 

@@ -1,27 +1,23 @@
 """The answer as a picture: who gets how much, advised against as now in time, predicted against measured."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from advisor import wording
-from advisor.report.timelines import Timeline, TooLong
+from advisor.report.timelines import BAD, Timeline, TooLong, run_rows
 from advisor.results import Compared, Strategy
 from advisor.verification.check import VerifiedConfiguration
 from simulator import Share, blocks, documents, gathered_shares, plots
 
-MOST_RUN_ROWS = 6
-"""Rows of one run in the picture; of more processes, PEs, nodes or parts of them are gathered."""
+MOST_RUN_ROWS = 12
+"""Rows of all runs in the picture; of more processes, PEs, nodes or parts of them are gathered."""
 FEW_SHARES = 5
 """PEs up to which there is room below who gets how much."""
 MOST_MAKESPANS = 5
 CALLED = {"as-now": "as now", "equal": "equal split", "one-per-core": "equal, one per core"}
 """What strategies that people run now are called in a picture."""
-COMPUTING = {"compute", "farm"}
-"""Operations that are computing; others are messages, disks and barriers."""
 
 
 def answer_picture(
@@ -30,10 +26,12 @@ def answer_picture(
     every: Sequence[Timeline | TooLong] = (),
     verification: Sequence[VerifiedConfiguration] = (),
     *,
+    bad: Timeline | TooLong | None = None,
     advised: str = "advised",
 ) -> tuple[tuple[blocks.Figure, ...], ...]:
     """The figures that a page opens with, in columns; none where nothing is recommended.
 
+    `bad`: a slow run of the best strategy.
     `shares`: of each PE, see `simulator.shares_of`; by default units alone, as far as the strategies tell them.
     `advised`: what the best strategy is called.
     """
@@ -43,7 +41,7 @@ def answer_picture(
     before = reference(compared)
     names = ("" if before is None else called(before)), advised
     known = shares or plain_shares(compared, before, best)
-    runs = runs_figure(every, known, compared, before, names)
+    runs = runs_figure(every, bad, compared, before, names)
     times = measured_figure(verification, best.name, advised=advised)
     if runs is None and times is None:
         times = predicted_figure(compared, before, best, names)
@@ -141,81 +139,34 @@ def _who_caption(shares: Sequence[Share], rows: Sequence[Share], of: str) -> str
 
 def runs_figure(
     every: Sequence[Timeline | TooLong],
-    shares: Sequence[Share],
+    bad: Timeline | TooLong | None,
     compared: Compared,
     before: Strategy | None,
     names: tuple[str, str],
 ) -> blocks.Figure | None:
-    """One replication as now and as advised on one axis of time."""
+    """One replication as now and as advised, and a bad one as advised, on one axis of time."""
     shown = {one.configuration: one for one in every if isinstance(one, Timeline)}
     best = compared.best
-    wanted = [(before, names[0]), (best, names[1])]
     found = [
-        (title, shown[key], one.predicted.mean)
-        for one, title in wanted
+        (title, shown[key], one.predicted.mean, one is best)
+        for one, title in ((before, names[0]), (best, names[1]))
         if one is not None
         for key in [next((name for name in (one.name, one.same_as or "") if name in shown), "")]
         if key
     ]
     if not found:
         return None
-    nodes = {one.name: one.node for one in shares}
-    drawn = plots.runs([_run(title, one, nodes) | {"mean_s": mean_s} for title, one, mean_s in found])
-    first, which = found[-1][1], ""
+    (_, first, mean_s, advised), which = found[-1], ""
     if first.replications > 1:
-        same = ", the same draws for both" if len(found) > 1 else ""
-        which = (
-            f"a typical run{same} (replication {first.replication} of {first.replications}); triangle: mean of all; "
-        )
-    return blocks.Figure(drawn, f"Simulated: {which}height: part of a row's processes that compute.")
-
-
-def _run(title: str, one: Timeline, nodes: Mapping[str, str]) -> dict[str, Any]:
-    """What the figure takes: processes, or means over PEs, nodes or stretches of them."""
-    moments = float(one.moments)
-    rows = [
-        {
-            "name": name,
-            "computing": np.mean([_covered(one, process, moments, computing=True) for process in own], axis=0),
-            "other": np.mean([_covered(one, process, moments, computing=False) for process in own], axis=0),
-        }
-        for name, own in _grouped(one, nodes).items()
-    ]
-    return {"title": title, "makespan_s": one.makespan_s, "rows": rows}
-
-
-def _covered(one: Timeline, process: int, moments: float, *, computing: bool) -> Any:
-    """Which part of each stretch of time a process computes, or does something else."""
-    bars, at = [], 0
-    for code, gap, lasts in zip(*[iter(one.bars[process])] * 3, strict=True):
-        start, at = at + gap, at + gap + lasts
-        if (one.kinds[code // 2] in COMPUTING) is computing:
-            bars.append((start, at))
-    return plots.coverage_of(bars, moments)
-
-
-def _grouped(one: Timeline, nodes: Mapping[str, str]) -> dict[str, list[int]]:
-    """Processes by the name of their row."""
-    count = len(one.processes)
-    pes = [one.pes[place] for place in one.processes]
-    alone, ranks = len(set(pes)) == count, {pe: rank for rank, pe in enumerate(nodes)}
-    order = sorted(range(count), key=lambda place: ranks.get(pes[place], count))
-    if count <= MOST_RUN_ROWS:
-        return {pes[place] if alone else f"{pes[place]}, process {place}": [place] for place in order}
-    found: dict[str, list[int]] = {}
-    for named in (pes, [nodes.get(pe) or pe for pe in pes]):
-        found = {}
-        for place in order:
-            found.setdefault(named[place], []).append(place)
-        if len(found) <= MOST_RUN_ROWS:
-            return found
-    names = list(found)
-    edges = [round(part * len(names) / MOST_RUN_ROWS) for part in range(MOST_RUN_ROWS + 1)]
-    stretches = [names[low:high] for low, high in itertools.pairwise(edges)]
-    return {
-        own[0] if len(own) == 1 else f"{own[0]} … {own[-1]}": [place for name in own for place in found[name]]
-        for own in stretches
-    }
+        same, worse = ", the same draws for both" if len(found) > 1 else "", ""
+        if advised and isinstance(bad, Timeline):
+            found.append((f"{names[1]}, a bad run", bad, mean_s, True))
+            worse = f", and a bad one, of which {wording.percent(BAD)} are quicker (replication {bad.replication})"
+        which = f"a typical run{same} (replication {first.replication} of {first.replications}){worse}; "
+        which += "triangle: mean of all; "
+    most = MOST_RUN_ROWS // len(found)
+    runs = [run_rows(one, title, most=most, mean_s=mean, full=full) for title, one, mean, full in found]
+    return blocks.Figure(plots.runs(runs), f"Simulated: {which}height: part of a row's processes that compute.")
 
 
 # Predicted against measured

@@ -3,12 +3,9 @@
 from collections.abc import Sequence
 
 from advisor import wording
-from simulator import blocks, intervals, plots, units
+from simulator import blocks, intervals
 from simulator.calibration import Comparison, Held, coverage, kept_comparisons
 
-CAPTION = "Measured over predicted, latest first; bar: where it was stated to lie. Full dot: it held; open dot: missed."
-MOST_CASES = 40
-"""Predictions in the table, the latest first; totals count all."""
 SUBJECTS = {
     "kernel": "runs of our kernels",
     "command": "runs of a command",
@@ -23,13 +20,13 @@ def scorecard(*, level: float = intervals.LEVEL) -> blocks.Section | None:
 
 
 def scorecard_section(found: Sequence[Comparison], *, level: float = intervals.LEVEL) -> blocks.Section | None:
-    """Stated, measured, held: in all by kind, and each prediction; None of nothing."""
+    """How often intervals held, in all and by kind; None of nothing."""
     if not found:
         return None
     shown = (
         blocks.Text(summary_text(found, level=level)),
-        blocks.SideBySide(_figure(found), (_kinds(found, level), _note(found, level))),
-        blocks.Folded(_cases_summary(found), (_cases(found, level),)),
+        _kinds(found, level),
+        _note(found, level),
     )
     return blocks.Section("scorecard", "Scorecard of this machine", shown)
 
@@ -43,29 +40,6 @@ def summary_text(found: Sequence[Comparison], *, level: float) -> str:
     if not stated:
         return f"{said}; none of them stated an interval."
     return f"{said}: {wording.level_text(level)} intervals held {held} of {len(stated)}."
-
-
-def _figure(found: Sequence[Comparison]) -> blocks.Block:
-    """Each prediction as measured over predicted."""
-    alone = len({_subject(one) for one in found}) == 1
-    drawn = plots.scorecard(
-        [
-            {
-                "name": one.case if alone else f"{_subject(one)}, {one.case}",
-                "ratio": one.measured_median_s / one.expected_s,
-                "low": None if one.interval_s is None else one.interval_s[0] / one.expected_s,
-                "high": None if one.interval_s is None else one.interval_s[1] / one.expected_s,
-                "held": one.holds(),
-            }
-            for one in found[::-1]
-        ]
-    )
-    return blocks.Figure(drawn, CAPTION)
-
-
-def _subject(one: Comparison) -> str:
-    """What was run."""
-    return one.subject or one.model or one.kind
 
 
 def _kinds(found: Sequence[Comparison], level: float) -> blocks.Table:
@@ -97,25 +71,3 @@ def _note(found: Sequence[Comparison], level: float) -> blocks.Text:
     biases = [group.bias.text for group in coverage(found, level=level).groups if group.bias]
     said = "".join(f" A bias was seen: {text}." for text in dict.fromkeys(biases))
     return blocks.Text(wording.HELD_NOTE + said, quiet=True)
-
-
-def _cases_summary(found: Sequence[Comparison]) -> str:
-    count = min(len(found), MOST_CASES)
-    which = f"the latest {count} of" if count < len(found) else "all"
-    return f"Each prediction: stated, measured, held ({which} {len(found)})"
-
-
-def _cases(found: Sequence[Comparison], level: float) -> blocks.Table:
-    rows = [
-        [
-            one.made[:16].replace("T", " ") or wording.NOTHING,
-            f"{_subject(one)}, {one.case}",
-            wording.NOTHING if (span := one.interval_s) is None else units.show_range(*span),
-            wording.duration(one.measured_median_s),
-            {None: wording.NOTHING, True: "yes", False: "no"}[one.holds(level)],
-        ]
-        for one in found[::-1][:MOST_CASES]
-    ]
-    head = ["when", "what", "stated", "measured median", "held"]
-    note = "Stated: the interval of the mean, widened by the sampling error of the median."
-    return blocks.table("Predictions that were really run, latest first", head, rows, text_columns=2, note=note)

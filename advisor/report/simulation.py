@@ -199,7 +199,9 @@ def simulation_page(shown: ShownSimulation, run: tuple[blocks.Command, ...] = ()
         facts=blocks.pairs(_facts(simulation, drawn)),
         rows=_rows(shown.compared),
         sections=tuple(section for section in sections if section is not None),
-        picture=answer_picture(shown.compared, drawn.shares, drawn.timelines, advised=shown.compared.recommended),
+        picture=answer_picture(
+            shown.compared, drawn.shares, drawn.timelines, bad=drawn.bad, advised=shown.compared.recommended
+        ),
         run=run,
         verdict=verdict(
             simulation.warnings,

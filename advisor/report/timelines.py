@@ -1,5 +1,6 @@
 """Timelines: runs of some configurations in small, what their makespans wait for, and the section that shows them."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -28,6 +29,8 @@ MOST_BARS = 20_000
 MOST_MESSAGES = 4_000
 MOST_STEPS = 4_000
 """Steps of critical paths."""
+MOST_PROCESSES = 32
+"""Processes that are drawn one by one; of more, nodes are."""
 MOST_OPERATIONS = 150_000
 """Operations of a configuration beyond which it is not looked at."""
 MOMENTS = 10_000_000
@@ -41,6 +44,10 @@ LEAST_SHARE = 0.02
 MOST_NAMED = 2
 """PEs that this sentence names."""
 MOST_ROWS = 12
+BAD = 0.95
+"""Share of all runs that a bad one takes longer than."""
+COMPUTING = {"compute", "farm"}
+"""Operations that are computing; others are messages, disks and barriers."""
 LOST = 0.05
 """Part of a part, from which on it is said to be lost to others."""
 WORDS = {
@@ -104,6 +111,8 @@ class Timeline:
     makespan_s: float
     moments: int
     pes: tuple[str, ...]
+    nodes: tuple[str, ...]
+    """That of each of `pes`."""
     processes: tuple[int, ...]
     """The PE of each, as a place in `pes`."""
     kinds: tuple[str, ...]
@@ -145,11 +154,11 @@ class _Bars:
     """Operations in each."""
 
 
-def median_replication(runs: RunSet, configuration: str) -> int:
-    """The replication whose makespan is nearest the median, the first of several."""
+def replication_near(runs: RunSet, configuration: str, share: float = 0.5) -> int:
+    """The replication whose makespan is nearest the one that this share of all is below, the first of several."""
     makespans = runs.of(configuration)
-    middle = np.median(makespans)
-    return int(ties.first_least(np.abs(makespans - middle), floor=ties.SAME * float(middle)))
+    wanted = np.quantile(makespans, share)
+    return int(ties.first_least(np.abs(makespans - wanted), floor=ties.SAME * float(wanted)))
 
 
 def timelines(
@@ -192,6 +201,7 @@ def _timeline(scenario: Scenario, runs: RunSet, which: tuple[str, int, int], *, 
         makespan_s=makespan * runs.tick_s,
         moments=MOMENTS,
         pes=tuple(scenario.platform.pes[pe].name for pe in used),
+        nodes=tuple(scenario.platform.pes[pe].node for pe in used),
         processes=tuple(used.index(pe) for pe in configuration.placement),
         kinds=tuple(kinds),
         bars=_flat(drawn, len(configuration.placement)),
@@ -344,8 +354,11 @@ def _blocks(shown: Sequence[Timeline]) -> Iterator[blocks.Block]:
     yield blocks.Text(f"{first.configuration}: {waits_text(first.waits_for) or 'nothing took any time'}.")
     same = "; the same draws for every configuration" if others and drawn else ""
     yield blocks.Text(f"This is {nearest}{same}.", quiet=True)
-    data = {"timelines": [_widget(one) for one in shown], "moments": first.moments}
-    yield blocks.Widget("gantt", "Timeline", data, (_still(first),))
+    if max(len(one.processes) for one in shown) > MOST_PROCESSES:
+        yield gathered_figure(first)
+    else:
+        data = {"timelines": [_widget(one) for one in shown], "moments": first.moments}
+        yield blocks.Widget("gantt", "Timeline", data, (_still(first),))
     for one in shown:
         waits = waits_table(one.waits_for, f"What the makespan of {one.configuration} waits for")
         said = waits_text(one.waits_for) or "nothing took any time"
@@ -357,7 +370,7 @@ def _widget(one: Timeline) -> dict[str, Any]:
     plain = documents.to_dict(one)
     names = {"configuration": wording.clean(one.configuration), "pes": [wording.clean(name) for name in one.pes]}
     loads = [{**load, "pe": wording.clean(load["pe"])} for load in plain["loads"]]
-    left = {"replications", "moments", "waits_for"}
+    left = {"replications", "moments", "waits_for", "nodes"}
     return {name: value for name, value in plain.items() if name not in left} | names | {"loads": loads}
 
 
@@ -384,6 +397,66 @@ def _operations(one: Timeline) -> Iterator[dict[str, Any]]:
                 "start_s": start * one.second,
                 "end_s": at * one.second,
             }
+
+
+def gathered_figure(one: Timeline) -> blocks.Figure:
+    """Nodes in place of processes, which are too many."""
+    drawn = plots.runs([run_rows(one, one.configuration, most=MOST_PROCESSES)])
+    processes = f"{len(one.processes)} processes, gathered: height: part of a row's processes that compute."
+    return blocks.Figure(drawn, f"Simulated run of {one.configuration}; {processes}")
+
+
+def run_rows(one: Timeline, title: str, *, most: int, mean_s: float | None = None, full: bool = True) -> plots.Run:
+    """A run for `plots.runs`: processes, or means over PEs, nodes or stretches of them, in at most so many rows.
+
+    `mean_s`: of all runs.
+    `full`: whether it has the colour of what is advised.
+    """
+    moments = float(one.moments)
+    rows = [
+        plots.RunRow(
+            name,
+            *(
+                np.mean([_covered(one, process, moments, computing=computing) for process in own], axis=0)
+                for computing in (True, False)
+            ),
+        )
+        for name, own in _grouped(one, most).items()
+    ]
+    return plots.Run(title, one.makespan_s, tuple(rows), mean_s, full)
+
+
+def _covered(one: Timeline, process: int, moments: float, *, computing: bool) -> Any:
+    """Which part of each stretch of time a process computes, or does something else."""
+    bars, at = [], 0
+    for code, gap, lasts in zip(*[iter(one.bars[process])] * 3, strict=True):
+        start, at = at + gap, at + gap + lasts
+        if (one.kinds[code // 2] in COMPUTING) is computing:
+            bars.append((start, at))
+    return plots.coverage_of(bars, moments)
+
+
+def _grouped(one: Timeline, most: int) -> dict[str, list[int]]:
+    """Processes by the name of their row."""
+    count = len(one.processes)
+    pes = [one.pes[place] for place in one.processes]
+    alone, order = len(set(pes)) == count, sorted(range(count), key=one.processes.__getitem__)
+    if count <= most:
+        return {pes[place] if alone else f"{pes[place]}, process {place}": [place] for place in order}
+    found: dict[str, list[int]] = {}
+    for named in (pes, [one.nodes[place] for place in one.processes]):
+        found = {}
+        for place in order:
+            found.setdefault(named[place], []).append(place)
+        if len(found) <= most:
+            return found
+    names = list(found)
+    edges = [round(part * len(names) / most) for part in range(most + 1)]
+    stretches = [names[low:high] for low, high in itertools.pairwise(edges)]
+    return {
+        own[0] if len(own) == 1 else f"{own[0]} … {own[-1]}": [place for name in own for place in found[name]]
+        for own in stretches
+    }
 
 
 # What a makespan waits for, in words

@@ -156,7 +156,7 @@ def _failed_section(found: Findings) -> blocks.Section | None:
 
 
 def _upgrades(found: Findings) -> Iterator[blocks.Block]:
-    """Gains, sorted; how sure that is; together; diminishing returns."""
+    """Gains, sorted; how sure that is; diminishing returns."""
     shown, alone = _ranked(found)
     if not shown:
         yield blocks.Text("No point has an answer to compare with the scenario as it is.")
@@ -172,8 +172,6 @@ def _upgrades(found: Findings) -> Iterator[blocks.Block]:
         note += _other_fields({one.others for one in found.diminishing})
         rows = [words.diminishing(one) for one in found.diminishing]
         yield blocks.table("Where more gains nothing", words.DIMINISHING, rows, text_columns=5, note=note)
-    if found.interactions:
-        yield _interactions(found)
 
 
 def _gain_entry(point: PointFound) -> dict[str, object]:
@@ -214,25 +212,6 @@ def _gains(found: Findings, shown: Sequence[PointFound], *, alone: bool) -> bloc
     best = None if most is None else words.named(found, found.points[most])
     tag = "pays most alone" if alone else "pays most"
     return blocks.table(f"Gain of {of}", head, rows, best=best, tag=tag, note=note)
-
-
-def _interactions(found: Findings) -> blocks.Table:
-    rows = [
-        [
-            words.named(found, found.points[one.point]),
-            f"{one.gain:.2f}",
-            f"{one.product:.2f}",
-            wording.with_interval(one.factor, ""),
-        ]
-        for one in found.interactions
-    ]
-    note = (
-        f"Those that differ most of {found.combinations} combinations. Factor: gain together over the product of "
-        "the single gains, intervals hold for all of them together. Above 1 the changes help each other, below 1 the "
-        "one leaves less to the other."
-    )
-    head = ["combination", "gain", "single gains multiplied", "factor"]
-    return blocks.table("Changes together", head, rows, note=note)
 
 
 def _sensitivity_section(found: Findings) -> blocks.Section | None:

@@ -1,72 +1,17 @@
-"""Advice put to the test in one call: `verify` finds what to run, runs it here, and compares it with the prediction."""
+"""What to run for real, so that an advice is put to the test: the recommended configuration and the others."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from advisor.advise.advice import read_advice
 from advisor.advise.recommendation import Recommendation, recommend
 from advisor.advise.scheduling import FARM
 from advisor.advise.strategies import strategies, usual_vary
 from advisor.verification.check import VerifyPlan, lacks_here
-from advisor.verification.check import verify as run_plan
-from advisor.verification.interleaved import Verification
-from simulator import Scenario, ScenarioError, documents, files, intervals, load_scenario, require_linux
+from simulator import Scenario, ScenarioError, files, intervals, load_scenario, require_linux
 
 ADVICE = "advice.json"
 WANTED = "name a scenario, or a folder that `apportion advise -o FOLDER` wrote"
-
-
-def verify(  # noqa: PLR0913 - all by name
-    what: Scenario | str | Path,
-    recommendation: Recommendation | None = None,
-    *,
-    command: Sequence[str] | None = None,
-    budget_s: float = 60.0,
-    seed: int | None = None,
-    level: float = intervals.LEVEL,
-    dynamic: bool = False,
-    kept: str | Path | None = None,
-    on_progress: Callable[[Verification, float], None] = lambda _, _share: None,
-) -> dict[str, Any]:
-    """Really run the recommended configuration and the others, interleaved, with the scenario's loads on.
-
-    Raises ScenarioError if it cannot be run here, or the budget is too small; CalibrationError if a run fails.
-
-    Parameters
-    ----------
-    what
-        A scenario, a file or the name of one, or a folder that `apportion advise -o` wrote.
-    recommendation
-        Of that scenario; looked for if there is none.
-    command
-        Words of what each rank runs, in place of our own application: `{rank}`, `{first}`, `{units}`, `{processes}`.
-    budget_s
-        About how long the runs may take.
-    seed
-        In place of the scenario's own.
-    level
-        How often the stated intervals are to hold.
-    dynamic
-        Also let units move while it runs: of equal parts, the best static partition and the best dynamic one, real
-        runs say which is fastest. Not with a command.
-    kept
-        File that every run is appended to; called again, whole repetitions there are not run again.
-    on_progress
-        Called with what was measured so far, and the share of the budget that is spent.
-
-    Returns
-    -------
-    dict
-        What `apportion verify --json` prints; see `verification.check.Verified`.
-    """
-    plan = plan_verification(
-        what, recommendation, command=command, budget_s=budget_s, seed=seed, level=level, dynamic=dynamic
-    )
-    found: dict[str, Any] = documents.to_dict(
-        run_plan(plan, kept=None if kept is None else Path(kept), on_progress=on_progress)
-    )
-    return found
 
 
 def plan_verification(
@@ -79,7 +24,7 @@ def plan_verification(
     level: float = intervals.LEVEL,
     dynamic: bool = False,
 ) -> VerifyPlan:
-    """What to run, each configuration once, checked before anything is started; see `verify`."""
+    """What to run, each configuration once, checked before anything is started."""
     require_linux()
     words = None if command is None else tuple(command)
     if dynamic:

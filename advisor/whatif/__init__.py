@@ -2,7 +2,7 @@
 
 from advisor.whatif.advised import advised
 from advisor.whatif.asking import WhatIf, plan_whatif, varied, what_if
-from advisor.whatif.findings import Findings, findings_of, whatif_document
+from advisor.whatif.findings import Findings, findings_of
 from advisor.whatif.scaling import Scaling, ScalingPlan, plan_scaling, read_nodes, scaling_of
 
 __all__ = [
@@ -18,5 +18,4 @@ __all__ = [
     "scaling_of",
     "varied",
     "what_if",
-    "whatif_document",
 ]

@@ -14,7 +14,7 @@ from advisor.advise.pareto import front
 from advisor.advise.ranking import Gain
 from advisor.results import Described, Drawn, Ends, Provenance
 from advisor.whatif.advised import NOW, advised
-from advisor.whatif.grid import Grid, Stop, differing, grid_of, shown
+from advisor.whatif.grid import Grid, Stop, differing, grid_of
 from advisor.whatif.improvements import can_be_chosen
 from advisor.whatif.outcomes import Outcomes, differences, gains, outcomes_of, product_of_means
 from advisor.wording import counted, listed, loss_text, probability, with_interval
@@ -160,18 +160,6 @@ class Elasticity:
 
 
 @dataclass(frozen=True)
-class Interaction:
-    """Changes together against the product of their single gains."""
-
-    point: int
-    parts: tuple[int, ...]
-    gain: float
-    product: float
-    factor: Ends
-    """`gain` over `product`, with intervals that hold for all together."""
-
-
-@dataclass(frozen=True)
 class Front:
     """Points that none beats in both makespan and cost."""
 
@@ -212,8 +200,6 @@ class Findings:
     """Fields that can be neither bought nor chosen, such as the problem's size: shown as sensitivity alone."""
     diminishing: tuple[Diminishing, ...]
     elasticity: tuple[Elasticity, ...]
-    interactions: tuple[Interaction, ...]
-    combinations: int
     fronts: tuple[Front, ...]
     failed: int
     spent: Mapping[str, Any]
@@ -360,46 +346,7 @@ def by_size(found: Sequence[Elasticity]) -> list[Elasticity]:
     return [found[place] for place in ties.in_order(size, floor=ties.SAME)]
 
 
-# Changes together: whether they gain what their single gains promise, and what the points cost.
-
-
-MOST_INTERACTIONS = 20
-"""Combinations that are listed, those that differ most from the product of their single gains."""
-
-
-def interactions(
-    changed: Mapping[int, Mapping[str, str]], outcomes: Outcomes, *, first: int | None = None
-) -> tuple[tuple[Interaction, ...], int]:
-    """Each combination against its single changes, those that surely differ most first, and how many there are.
-
-    `factor` is the gain together over the product of the single gains, with intervals that hold for all together:
-    above 1 they help each other, below 1 the one leaves less for the other to gain.
-
-    `changed`: of each point with an answer, what differs from the base: path and value as text.
-    `first`: the combination to begin with, if it is one.
-    """
-    single = {next(iter(of.items())): point for point, of in reversed(list(changed.items())) if len(of) == 1}
-    known = {
-        point: [single[item] for item in of.items()]
-        for point, of in changed.items()
-        if len(of) > 1 and all(item in single for item in of.items())
-    }
-    found: list[tuple[float, float, Interaction]] = []
-    for point, parts in known.items():
-        # gain together / product of gains = product of single means / (mean together x base^(parts - 1))
-        rows = np.array([0, point, *parts])
-        powers = np.array([1.0 - len(parts), -1.0, *[1.0] * len(parts)])
-        log, low, high = product_of_means(powers, outcomes.own_s(rows), comparisons=len(known), **outcomes.how)
-        ends = (None, None) if math.isnan(low) else (min(low, log - ROUNDING), max(high, log + ROUNDING))
-        base_s = outcomes.mean_s(0)
-        singles = [base_s / outcomes.mean_s(part) for part in parts]
-        least, most = (None if end is None else math.exp(end) for end in ends)
-        gain, product = base_s / outcomes.mean_s(point), math.prod(singles)
-        entry = Interaction(point, tuple(parts), gain, product, Ends(math.exp(log), least, most))
-        sure = math.inf if point == first else max(0.0, low, -high)  # 0 where nothing is known: NaN is no more than it
-        found.append((sure, abs(log), entry))
-    order = ties.in_order([-sure for sure, *_ in found], [-size for _, size, _ in found], floor=ROUNDING)
-    return tuple(found[place][2] for place in order[:MOST_INTERACTIONS]), len(found)
+# What the points cost.
 
 
 ROUNDING = 1e-9
@@ -471,12 +418,6 @@ MARGIN = 0.01
 """A point so near to the best is as good as it, and one so near to the scenario as it is does not pay."""
 
 
-def whatif_document(swept: Swept) -> dict[str, Any]:
-    """What `apportion whatif --json` prints."""
-    plain: dict[str, Any] = documents.to_dict(findings_of(swept))
-    return plain
-
-
 def findings_of(swept: Swept) -> Findings:
     """Judge every point, and say what pays."""
     plan, outcomes, before = swept.plan, outcomes_of(swept), present_values(swept.plan)
@@ -490,8 +431,6 @@ def findings_of(swept: Swept) -> Findings:
     fastest = _most([one for one in points if one.best is not None and one.chosen])
     lines = lines_of(grid, outcomes, _number(fastest))
     others = {path for path in before if not can_be_chosen(path, _application(plan))}
-    changed = {one.point: {path: shown(one.changes[path]) for path in one.differs} for one in points if one.gain}
-    combined, combinations = interactions(changed, outcomes, first=_number(most))
     found = Findings(
         format=1,
         command="whatif",
@@ -515,8 +454,6 @@ def findings_of(swept: Swept) -> Findings:
             if not set(line.field.split(" with ")) & others and (less := diminishing(line, outcomes)) is not None
         ),
         elasticity=tuple(by_size([slope for line in lines if (slope := elasticity(line, outcomes)) is not None])),
-        interactions=combined,
-        combinations=combinations,
         fronts=tuple(fronts),
         failed=len(swept.failed),
         spent=swept.spent,

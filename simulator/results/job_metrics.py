@@ -13,7 +13,7 @@ parallel job scheduling and their convergence", 2001; Tsafrir, Etsion and Feitel
 """
 
 import itertools
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -95,10 +95,6 @@ class JobAverages:
     """The same from the end of the warm-up to the last submission; None where that is no time."""
     makespan_s: float
     """From the first submission to the last end, of all jobs."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """By field."""
-        return asdict(self)
 
 
 def bounded_slowdown(runs: JobRuns) -> Floats:
@@ -190,10 +186,6 @@ class JobClass:
     wait_s: float
     bounded_slowdown: float
     bounded_slowdown_p95: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """By field."""
-        return asdict(self)
 
 
 def by_class(runs: JobRuns, kind: Kind = "processors", *, warm_up: float = WARM_UP) -> tuple[JobClass, ...]:
@@ -353,10 +345,6 @@ class Delayed:
     level: float
     mean_delay_s: float
     most_delay_s: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """By field."""
-        return asdict(self)
 
 
 def delayed_jobs(

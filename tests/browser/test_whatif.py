@@ -5,10 +5,9 @@ import re
 
 import pytest
 
-from advisor.whatif import whatif_document
 from simulator.experiments.sweep import sweep
 from tests.support.browser import CHROMIUM, DESK, PHONE, colour, contrast
-from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of
+from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of, whatif_document
 from tests.support.pages import HOSTILE, hostile_whatif
 from tests.support.rendered import render_html
 from tests.support.sweep_points import thread

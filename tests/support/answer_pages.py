@@ -16,13 +16,12 @@ from advisor.report.jobs import SettingFacts, figures, jobs_page, ran_jobs
 from advisor.report.scorecard import scorecard_section
 from advisor.report.verification import verification_page
 from advisor.verification.check import Verified
-from advisor.whatif import whatif_document
 from simulator import Estimates, Policy, blocks, load_scenario, make_stream, run_jobs
 from simulator.calibration import Comparison
 from tests.support.illustrated import TUTORIAL, simulated_page
 from tests.support.jobs_documents import advised, compared
 from tests.support.made import made
-from tests.support.made_up_sweeps import LATENCY, LINK, plan_of, swept_of
+from tests.support.made_up_sweeps import LATENCY, LINK, plan_of, swept_of, whatif_document
 from tests.support.rendered import page_of, render_html
 from tests.support.report_sample import sample_document, verified_document
 

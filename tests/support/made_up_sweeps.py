@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from simulator import whatif
+from advisor.whatif import findings_of
+from simulator import documents, whatif
 from simulator.experiments.sweep import Swept, make_plan, simulated
 from simulator.experiments.sweep.folder import table
 from tests.support.sweep_points import write
@@ -20,13 +21,13 @@ def plan_of(folder, *varied, zipped=False, replications=20, text=None):
 
 def swept_of(plan, makespans_s, *, names=("equal",), failed=(), rates=None, deterministic=False):
     """A sweep whose makespans are `makespans_s(point, configuration)`, (replication,) in seconds."""
-    documents, lost = {}, {}
+    made, lost = {}, {}
     for number, point in enumerate(plan.points):
         if number in failed:
             lost[point.hash] = f"{plan.path}: {N}: 0 found, more allowed"
             continue
         ticks = {name: np.rint(1e12 * np.asarray(makespans_s(number, name))).astype(np.int64) for name in names}
-        documents[point.hash] = {
+        made[point.hash] = {
             "hash": point.hash,
             "configurations": [
                 {"name": name, "tick_s": 1e-12, "makespan_ticks": row.tolist()} for name, row in ticks.items()
@@ -36,4 +37,9 @@ def swept_of(plan, makespans_s, *, names=("equal",), failed=(), rates=None, dete
             **({} if rates is None else {"rates": rates(number)}),
         }
     spent = {"run_now": len(plan.points), "seconds": 1.0}
-    return Swept(plan, table(plan, documents, lost), documents, lost, spent)
+    return Swept(plan, table(plan, made, lost), made, lost, spent)
+
+
+def whatif_document(swept):
+    """What `apportion whatif --json` prints of it."""
+    return documents.to_dict(findings_of(swept))

@@ -6,16 +6,14 @@ nothing to draw the drawing is false.
 """
 
 from simulator.base.figures import COLUMN_IN, Drawing, figure_kind
-from simulator.results.plots.answer import coverage_of, runs, scorecard, shares
+from simulator.results.plots.answer import Run, RunRow, coverage_of, runs, shares
 from simulator.results.plots.fits import memory, memory_fit, neighbours, network, process_counts, runtime, runtime_fit
 from simulator.results.plots.jobs import busy, classes, pes, waits
 from simulator.results.plots.loads import load, load_functions, load_study
 from simulator.results.plots.outcome import (
     break_even,
-    breakdown,
     costs,
     differences,
-    ended,
     gains,
     makespans,
     points,
@@ -29,8 +27,9 @@ from simulator.results.plots.timelines import timeline
 __all__ = [
     "COLUMN_IN",
     "Drawing",
+    "Run",
+    "RunRow",
     "break_even",
-    "breakdown",
     "builders",
     "busy",
     "classes",
@@ -38,7 +37,6 @@ __all__ = [
     "coverage_of",
     "differences",
     "drawing_of",
-    "ended",
     "figure_kind",
     "gains",
     "kernels",
@@ -58,7 +56,6 @@ __all__ = [
     "runs",
     "runtime",
     "runtime_fit",
-    "scorecard",
     "sensitivity",
     "shares",
     "speed",

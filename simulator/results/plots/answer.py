@@ -1,12 +1,13 @@
 """The answer as a picture: who gets how much, runs one above the other, all that was verified."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from simulator.base import units
-from simulator.base.figures import INK, NOTHING, PAPER, Drawing, label, name_rows, number, numbers, series
+from simulator.base.figures import INK, NOTHING, Drawing, label, name_rows, series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 BINS: Final = 200
 """Stretches of time that a row of a run is drawn in."""
 _HATCH: Final = "////"
-MOST_CASES: Final = 24
-"""Predictions that a scorecard draws."""
 
 
 def amount(value: float) -> str:
@@ -124,97 +123,70 @@ def _said(share: "Share", unit: str, names: tuple[str, str]) -> str:
 # Runs, one above the other
 
 
-def runs(every: Sequence[Mapping[str, Any]]) -> Drawing:
-    """Draw runs one above the other on one axis of time: how many of a row's processes compute, and exchange messages.
+@dataclass(frozen=True, eq=False)
+class RunRow:
+    """A row of a run: the parts of its processes that compute, and that do something else, in `BINS` stretches."""
 
-    `every`: one entry per run: `title`, `makespan_s`, `mean_s` of all runs if that is known, and `rows`, each with
-    `name` and the parts of its processes that compute and that exchange messages (or do something else) in `BINS`
-    stretches of the run: `computing`, `other`.
-    """
+    name: str
+    computing: "Floats"
+    other: "Floats"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run as it is drawn."""
+
+    title: str
+    makespan_s: float
+    rows: tuple[RunRow, ...]
+    mean_s: float | None = None
+    """Of all runs, if that is known."""
+    full: bool = True
+    """Whether it is drawn in full colour, not as what it is compared with."""
+
+
+def runs(every: Sequence[Run]) -> Drawing:
+    """Draw runs one above the other on one axis of time: how many processes of a row compute, or do something else."""
     if not every:
         return NOTHING
-    said = "; ".join(f"{answer['title']}: {units.show_duration(float(answer['makespan_s']))}" for answer in every)
-    high = 0.65 + sum(0.3 + 0.2 * len(answer["rows"]) for answer in every)
+    said = "; ".join(f"{one.title}: {units.show_duration(one.makespan_s)}" for one in every)
+    high = 0.65 + sum(0.3 + 0.2 * len(one.rows) for one in every)
     return Drawing("runs", "Runs one above the other", {"all": partial(_draw_runs, every=every)}, said, (high, high))
 
 
-def _draw_runs(axes: "Axes", *, every: Sequence[Mapping[str, Any]]) -> None:
+def _draw_runs(axes: "Axes", *, every: Sequence[Run]) -> None:
     """Each row one high, the title of a run on a row of its own."""
     at, names, places = 0.0, list[str](), list[float]()
-    for place, run in enumerate(every):
-        makespan, colour = float(run["makespan_s"]), series(0) if place == len(every) - 1 else INK
-        end = f"{label(run['title'], most=40)}: {units.show_duration(makespan)}"
+    for run in every:
+        end = f"{label(run.title, most=40)}: {units.show_duration(run.makespan_s)}"
         axes.text(0, at + 0.5, end, va="center", fontweight="bold")
         top = at + 1.0
-        for row in run["rows"]:
+        for row in run.rows:
             at += 1.0
-            _draw_busy(axes, row, at, makespan, colour, full=place == len(every) - 1)
-            names.append(label(row["name"], most=21))
+            _draw_busy(axes, row, at, run)
+            names.append(label(row.name, most=21))
             places.append(at + 0.5)
-        axes.plot([makespan] * 2, [top, at + 1.0], color=INK, lw=1.4, ls=(0, (1, 1)))
-        if (mean := number(run.get("mean_s"))) is not None:
-            axes.plot([mean], [top], marker="v", color=INK, ms=6, clip_on=False)
+        axes.plot([run.makespan_s] * 2, [top, at + 1.0], color=INK, lw=1.4, ls=(0, (1, 1)))
+        if run.mean_s is not None:
+            axes.plot([run.mean_s], [top], marker="v", color=INK, ms=6, clip_on=False)
         at += 1.2
     name_rows(axes, (), below="time in s", ends=(at, -0.1))
     axes.set_yticks(places, names)
-    axes.set_xlim(
-        0, 1.02 * max(max(float(answer["makespan_s"]), number(answer.get("mean_s")) or 0.0) for answer in every)
-    )
+    axes.set_xlim(0, 1.02 * max(max(one.makespan_s, one.mean_s or 0.0) for one in every))
 
 
-def _draw_busy(axes: "Axes", row: Mapping[str, Any], at: float, makespan: float, colour: str, *, full: bool) -> None:
+def _draw_busy(axes: "Axes", row: RunRow, at: float, run: Run) -> None:
     """The part of a row's processes that computes, and above it those that do something else."""
     import numpy as np
 
-    computing, other = (np.asarray(row[key], dtype=np.float64) for key in ("computing", "other"))
-    edges = np.linspace(0.0, makespan, computing.size + 1)
-    foot, high = at + 0.92, 0.84
-    curves = [np.append(part, part[-1]) for part in (computing, np.minimum(1.0, computing + other))]
+    edges = np.linspace(0.0, run.makespan_s, row.computing.size + 1)
+    foot, high, colour = at + 0.92, 0.84, series(0) if run.full else INK
+    curves = [np.append(part, part[-1]) for part in (row.computing, np.minimum(1.0, row.computing + row.other))]
     first, second = (foot - high * part for part in curves)
     look: Any = {"step": "post", "lw": 0}
-    axes.fill_between(edges, first, foot, color=colour, alpha=1.0 if full else 0.5, **look, label="computing")
+    axes.fill_between(edges, first, foot, color=colour, alpha=1.0 if run.full else 0.5, **look, label="computing")
     look |= {"facecolor": "none", "edgecolor": INK, "hatch": _HATCH, "label": "messages, waiting"}
     axes.fill_between(edges, second, first, **look)
-
-
-# All that was predicted and really run
-
-
-def scorecard(cases: Sequence[Mapping[str, Any]]) -> Drawing:
-    """Draw measured over predicted of each case, and where it was stated to lie; a filled dot where that held.
-
-    `cases`: one entry per case: `name`; `ratio`, and its `low` and `high` or None; `held`.
-    """
-    shown = [case for case in cases if (number(case.get("ratio")) or 0) > 0][:MOST_CASES]
-    if not shown:
-        return NOTHING
-    held = sum(case.get("held") is True for case in shown)
-    judged = sum(case.get("held") is not None for case in shown)
-    heights, said = (0.9 + 0.2 * len(shown), 0.8 + 0.15 * len(shown)), f"{held} of {judged} stated intervals held"
-    title = "Measured over predicted, of all that was verified"
-    return Drawing("scorecard", title, {"all": partial(_draw_cases, shown=shown)}, said, heights)
-
-
-def _draw_cases(axes: "Axes", *, shown: Sequence[Mapping[str, Any]]) -> None:
-    for row, case in enumerate(shown):
-        ends = [value for value in numbers([case.get("low"), case.get("high")]) if value > 0]
-        if len(ends) == 2:
-            axes.plot(ends, [row, row], color=series(0), lw=8, alpha=0.3, solid_capstyle="butt")
-        held = case.get("held")
-        edge = series(0) if held else INK if held is None else series(1)
-        look: Any = {"color": edge, "mfc": edge if held else PAPER, "ls": "", "marker": "o", "ms": 6}
-        axes.plot(float(case["ratio"]), row, **look)
-    axes.axvline(1, color=INK, lw=1, ls="--")
-    axes.set_xscale("log")
-    every = [
-        value for case in shown for value in numbers([case["ratio"], case.get("low"), case.get("high")]) if value > 0
-    ]
-    most = max(1.05, *(max(value, 1 / value) for value in every))
-    ticks = (1 / most, 1.0, most)
-    axes.set_xticks(ticks, [f"× {ticks[0]:.2f}", "as predicted", f"× {ticks[2]:.2f}"])
-    axes.set_xlim(most**-1.2, most**1.2)
-    below = "measured over predicted; left: quicker than predicted"
-    name_rows(axes, [label(case.get("name"), most=26) for case in shown], below=below, ends=(len(shown) - 0.5, -0.5))
 
 
 def coverage_of(bars: Iterable[tuple[float, float]], length: float, bins: int = BINS) -> "Floats":

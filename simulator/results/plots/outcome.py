@@ -24,7 +24,6 @@ from simulator.base.figures import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from simulator.base.arrays import Floats
 
 MOST_DIFFERENCES = 24
 """Differences in a figure; the first ones."""
@@ -406,47 +405,3 @@ def _draw_points(
     look: Any = {"marker": _MARKERS[place % len(_MARKERS)], "ls": LINES[place % len(LINES)] if joined else ""}
     off = tuple([abs(m - end) for m, end in zip(mean, ends, strict=True)] for ends in (low, high))
     axes.errorbar(x, mean, off, color=series(place), lw=1.6, ms=6, capsize=2, elinewidth=0.8, label=name, **look)
-
-
-def ended(runs_s: "Mapping[str, Floats]") -> Drawing:
-    """Draw which share of the runs of each configuration has ended by a time.
-
-    `runs_s`: configuration -> makespans in seconds; (replication,).
-    """
-
-    def draw(axes: "Axes") -> None:
-        import numpy as np
-
-        for place, (name, times) in enumerate(runs_s.items()):
-            at = np.sort(times)
-            share = 100 * np.arange(1, at.size + 1) / at.size
-            steps = np.concatenate((at[:1], at)), np.concatenate(([0.0], share))
-            look: Any = {"color": series(place), "ls": LINES[place % len(LINES)], "lw": 1.8}
-            axes.plot(*steps, drawstyle="steps-post", label=label(name), **look)
-        axes.set(xlabel="makespan in s", ylabel="% of runs that have ended", ylim=(0, 102))
-        axes.grid()
-
-    return Drawing("runs", "Runs that have ended", {"all": draw} if runs_s else {}, ", ".join(runs_s), (3.0, 2.1))
-
-
-def breakdown(processes: Sequence[Entry], *, name: str = "") -> Drawing:
-    """Draw where the time of each process goes, as means: computing, waiting, idle.
-
-    `processes`: one entry per process: `pe`, `process`, `busy_s`, `waiting_s`, `idle_s`; the first ones of many.
-    """
-    rows = list(processes)[:MOST_BARS]
-    parts = (("busy_s", "computes", ""), ("waiting_s", "waits", "////"), ("idle_s", "idle", "...."))
-
-    def draw(axes: "Axes") -> None:
-        ends = [0.0] * len(rows)
-        for place, (part, text, hatch) in enumerate(parts):
-            widths = [number(entry.get(part)) or 0.0 for entry in rows]
-            look: Any = {"color": series(place), "edgecolor": PAPER, "hatch": hatch, "lw": 0, "label": text}
-            axes.barh(range(len(rows)), widths, 0.66, ends, **look)
-            ends = [end + width for end, width in zip(ends, widths, strict=True)]
-        alone = len({entry.get("pe") for entry in rows}) == len(rows)
-        names = [label(row.get("pe")) if alone else f"{label(row.get('pe'))}, {row.get('process')}" for row in rows]
-        name_rows(axes, names, below="mean time in s", ends=(len(rows) - 0.45, -0.55))
-
-    heights = 1.0 + 0.3 * len(rows), 0.75 + 0.2 * len(rows)
-    return Drawing(f"processes:{name}", "Where time goes", {"all": draw} if rows else {}, name, heights)

@@ -107,10 +107,10 @@ def drawn_whole(result, tmp_path):
 
 
 def test_the_command_says_what_it_drew_and_what_else_there_is(results, tmp_path):
-    done = apportion_here("plot", results["simulate"], "-o", tmp_path / "f.svg", "--width", "86mm")
+    done = apportion_here("plot", results["folder of result.json"], "-o", tmp_path / "f.svg", "--width", "86mm")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("makespans of simulate drawn in ")
-    assert "also --kind runs, processes:equal" in done.stdout
+    assert done.stdout.startswith("verification of quickstart drawn in ")
+    assert "; also --kind " in done.stdout
     text = (tmp_path / "f.svg").read_text()
     assert "<text" not in text  # paths: an SVG has no fonts of its own
     assert float(re.search(r'width="([\d.]+)pt"', text)[1]) == pytest.approx(86 / 25.4 * 72, abs=0.1)
@@ -136,7 +136,7 @@ def test_lengths_have_units():
         ("{r} -o f.pdf --width 3.4", "'3.4' is no length; write one such as 3.4in, 86mm or 8.6cm"),
         ("{r} -o f.pdf --width 0in", "give 1in to 40in"),
         ("{r} -o f.gif", "name a file that ends in png, svg, pdf"),
-        ("{r} -o f.pdf --kind pie", "--kind is 'pie'; a result of simulate is drawn as makespans, runs"),
+        ("{r} -o f.pdf --kind pie", "--kind is 'pie'; a result of simulate is drawn as makespans"),
         ("list.json -o f.pdf", "this is no result of simulate"),
         (". -o f.pdf", "name a results folder"),
     ],

@@ -1,11 +1,13 @@
 """Timelines of a page: nothing is lost of what was simulated, whatever is drawn together."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from advisor.report import timelines as module
-from advisor.report.timelines import MOMENTS, _Bars, _merged, median_replication, timelines
-from simulator import Configuration, documents, run
+from advisor.report.timelines import MOMENTS, _Bars, _merged, replication_near, run_rows, timeline_section, timelines
+from simulator import Configuration, blocks, documents, run
 from tests.support.illustrated import simulated
 
 
@@ -87,7 +89,7 @@ def test_the_replication_is_the_one_nearest_the_median():
     times = runs.of(first["configuration"])
     assert times[first["replication"]] == np.median(times)
     assert first["makespan_s"] == times[first["replication"]]
-    assert first["replication"] == median_replication(runs, first["configuration"])
+    assert first["replication"] == replication_near(runs, first["configuration"])
     for entry in documents.to_dict(document.illustration.timelines):
         assert entry["makespan_s"] == runs.of(entry["configuration"])[first["replication"]]
 
@@ -99,6 +101,22 @@ def test_a_program_too_long_is_named_in_place_of_its_bars(monkeypatch, shown):
     left = {entry["configuration"]: entry for entry in found}
     assert [name for name, entry in left.items() if entry.get("left_out")] == ["by-speed"]
     assert (left["by-speed"]["operations"], "bars" in left["by-speed"]) == (26, False)
+
+
+def test_more_processes_than_can_be_told_apart_are_gathered_by_node():
+    one, count = simulated()[2].illustration.timelines[0], 64
+    pes, nodes = (tuple(name(place) for place in range(count)) for name in ("pe{}".format, lambda k: f"n{k // 8}"))
+    many = replace(one, pes=pes, nodes=nodes, processes=tuple(range(count)), bars=one.bars[:1] * 63 + [[]])
+    shown = timeline_section([many]).blocks
+    assert not [block for block in shown if isinstance(block, blocks.Widget)]
+    (figure,) = [block for block in shown if isinstance(block, blocks.Figure)]
+    assert "64 processes, gathered" in figure.caption
+    rows = run_rows(many, "all", most=32).rows
+    assert [row.name for row in rows] == [f"n{node}" for node in range(8)]
+    alone = run_rows(one, "all", most=32).rows[0]
+    np.testing.assert_allclose(rows[0].computing, alone.computing)
+    np.testing.assert_allclose(rows[7].computing, alone.computing * 7 / 8)
+    assert [row.name for row in run_rows(many, "all", most=4).rows] == [f"n{k} … n{k + 1}" for k in (0, 2, 4, 6)]
 
 
 def test_bars_drawn_together_keep_amounts_order_and_bounds():

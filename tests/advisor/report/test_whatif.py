@@ -6,9 +6,8 @@ import pytest
 
 from advisor import wording
 from advisor.results import Described
-from advisor.whatif import whatif_document
 from tests.support.made import made
-from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of
+from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of, whatif_document
 from tests.support.pages import HOSTILE, Page, hostile_whatif, words
 from tests.support.rendered import grid_data, render_html, render_whatif
 

@@ -2,11 +2,10 @@ import numpy as np
 import pytest
 from scipy.special import stdtr
 
-from advisor.whatif import whatif_document
 from advisor.whatif.improvements import can_be_chosen
 from advisor.whatif.outcomes import gains, product_of_means
 from simulator import intervals
-from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of
+from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of, whatif_document
 from tests.support.reliability import deviation
 
 NULLS = 20
@@ -165,25 +164,6 @@ def test_a_value_of_zero_has_no_percent(tmp_path):
     (found,) = document["elasticity"]
     assert [step["mean"] for step in found["steps"]] == pytest.approx([-1, -1])
     assert (found["here"]["from"], found["here"]["to"]) == ("6", "24")
-
-
-def test_changes_that_help_each_other_and_those_that_overlap(square):
-    draw = noise(2)
-
-    def makespan(point, _):
-        down, across = divmod(point - 1, 3) if point else (0, 0)
-        singles = [1, 0.8, 0.5][down] * [1, 0.9, 0.7][across]
-        return singles * {(1, 1): 0.8, (2, 2): 1.25}.get((down, across), 1) * (1 + draw())
-
-    document = whatif_document(swept_of(square, makespan))
-    assert document["combinations"] == 4
-    factors = {one["point"]: one["factor"] for one in document["interactions"]}
-    assert factors[5]["low"] > 1.1
-    assert factors[9]["high"] < 0.9
-    for straight in (6, 8):
-        assert factors[straight]["low"] < 1 < factors[straight]["high"]
-    assert document["interactions"][0]["point"] == document["pays_most"]
-    assert document["interactions"][0]["product"] == pytest.approx(1 / (0.5 * 0.7), rel=0.05)
 
 
 def test_the_simplest_point_within_a_percent_is_told(square):

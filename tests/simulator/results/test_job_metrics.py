@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from simulator import ScenarioError, job_metrics, plots
+from simulator import ScenarioError, documents, job_metrics, plots
 from simulator.base import randomness
 from simulator.engines.job_queue import JobRuns
 from simulator.engines.jobs import run_jobs
@@ -67,7 +67,7 @@ def test_averages_of_four_jobs_are_those_by_hand():
     assert found.makespan_s == pytest.approx(160)
     assert found.wait_p95_s == pytest.approx(80 + 0.85 * 40)
     assert (found.wait_max_s, found.bounded_slowdown_max, found.killed) == (120, 13, 0.25)
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["wait_s"] == 50
+    assert json.loads(json.dumps(documents.to_dict(found), allow_nan=False))["wait_s"] == 50
 
 
 def test_warm_up_drops_what_ended_first():

@@ -40,15 +40,13 @@ TIMELINE = [
     {"process": 0, "pe": "core0", "operation": "compute", "start_s": 0.0, "end_s": 1.2},
     {"process": 1, "pe": "core1", "operation": "recv", "start_s": 0.0, "end_s": 0.2},
 ]
-PROCESSES = [{"pe": "core0", "process": 0, "busy_s": 1.0, "waiting_s": 0.5, "idle_s": 0.1}]
 CLASSES = [SimpleNamespace(label="1 to 2", jobs=12, bounded_slowdown=3.0, bounded_slowdown_p95=40.0)]
 BAND = SpeedBand(*(np.array(row, float) for row in ([1e3, 1e6], [1e9, 7e8], [2e9, 9e8], [3e9, 1e9])))
 TRACE = LoadTrace(np.arange(500.0), np.random.default_rng(3).integers(0, 3, 500).astype(float), 500.0)
 GAINS = [{"name": "a", "gain": {"mean": 2.0, "low": 1.5, "high": 2.5}}]
 MEANS = {"equal": [{"mean": 2.0, "low": 1.8, "high": 2.1}, {"mean": 1.0}]}
 SHARES = [Share(f"core{k}", "", 5, units, 2.0, left=1.0) for k, units in enumerate((7, 3))]
-RUN = {"title": "as now", "makespan_s": 2.0, "rows": [{"name": "p", "computing": [1, 0.5], "other": [0, 0.5]}]}
-CASES = [{"name": "a", "ratio": 1.1, "low": 0.9, "high": 1.2, "held": True}]
+RUN = plots.Run("as now", 2.0, (plots.RunRow("p", np.array([1, 0.5]), np.array([0, 0.5])),))
 DRAWN = {
     "makespans": plots.makespans(ROWS, "equal"),
     "shares": plots.shares(SHARES, unit="rows"),
@@ -57,10 +55,7 @@ DRAWN = {
     "gains": plots.gains(GAINS),
     "sensitivity": plots.sensitivity(SENSITIVITY),
     "points": plots.points([1.0, 10.0], MEANS, below="bandwidth in MB/s"),
-    "ended": plots.ended({"equal": np.array([1.0, 2.0, 3.0])}),
     "runs": plots.runs([RUN, RUN]),
-    "scorecard": plots.scorecard(CASES),
-    "breakdown": plots.breakdown(PROCESSES),
     "timeline": plots.timeline(TIMELINE),
     "waits": plots.waits({"easy": np.array([0.0, 10.0, 4000.0])}),
     "classes": plots.classes(CLASSES, what="processors"),
@@ -120,7 +115,7 @@ def test_the_same_figure_is_the_same_file(name, kind, tmp_path):
 
 
 def test_text_outside_and_names_upon_each_other_are_seen():
-    axes = plots.ended({"equal": np.array([1.0, 2.0])}).axes()
+    axes = plots.waits({"equal": np.array([1.0, 2.0])}).axes()
     figure = axes.figure
     axes.text(2.0, 0.5, "far away", transform=axes.transAxes)
     axes.set_xticks([1.0, 1.01, 2.0], ["one name", "another", "third"])

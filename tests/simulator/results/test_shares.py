@@ -73,12 +73,10 @@ def test_the_figure_says_what_each_gets_and_names_from_outside_are_escaped():
 
 def test_ids_of_a_figure_begin_with_its_name():
     rows = [{"name": "a", "predicted_s": 2.0, "measured_s": [2.0, 2.2], "measured_median_s": 2.1}]
-    run = {"title": "a", "makespan_s": 2.0, "rows": [{"name": "p", "computing": [1, 0.5], "other": [0, 0.5]}]}
-    cases = [{"name": "a", "ratio": 1.1, "low": 0.9, "high": 1.2, "held": True}]
+    run = plots.Run("a", 2.0, (plots.RunRow("p", np.array([1, 0.5]), np.array([0, 0.5])),))
     figures = (
         plots.verification(rows),
         plots.runs([run, run]),
-        plots.scorecard(cases),
         plots.shares([share("a", 2)], unit="rows"),
     )
     for drawn in (one.svg("own") for one in figures):
