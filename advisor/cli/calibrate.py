@@ -12,13 +12,12 @@ import typer
 import simulator
 from advisor.cli.declared import only_with, only_without, option
 from advisor.cli.inputs import INPUT
+from advisor.cli.models import speed_blocks
 from advisor.cli.options import (
     LENGTH,
     PinnedTo,
     file,
     offered,
-    print_answers,
-    print_warnings,
     read_budget,
     read_number,
     read_share,
@@ -134,10 +133,24 @@ def speed(
     write = None if output is None else partial(calibration.save_speed_model, built, output)
     document = built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()}
     document |= {} if drift is None else {"drift": drift.to_dict()}
-    tell = partial(_tell, built, store, drift)
-    finish(document, tell, write=write, said=f"model written to {output}")
+    shown = speed_blocks(document, built.band, *_more(built, store, drift))
+    finish(document, shown, write=write, said=f"model written to {output}")
     if store is not None and runs.store is None:
         files.remove(store)
+
+
+def _more(built: "BuiltBand", store: Path | None, drift: "calibration.Drift | None") -> list[str]:
+    """What only the measuring knows."""
+    found, learnt = [f"  {step}" for step in built.steps], calibration.learnt_in(built.band.doubt)
+    if reused := built.provenance["points_reused"]:
+        found.append(f"{reused} of them were finished before and not measured again ({store})")
+    if built.table_error is not None:
+        found.append(f"against the table: {built.table_error}")
+    if drift is not None and drift.pairs:
+        found.append(f"drift: {drift.sd:.1%}, learnt from {drift.pairs + 1} calibrations of this machine")
+    if learnt > 1:
+        found.append(f"doubt widened by {learnt:.2f}: stated intervals held too seldom, see `apportion lab history`")
+    return found
 
 
 def _built(
@@ -237,43 +250,3 @@ def _rule(cuts: Cuts, replay: Path | None) -> "CutRule":
     return CutRule.under_load(
         trace, window=width, history=length, availability=cuts.availability, band=half, outer_spread=real
     )
-
-
-def _tell(built: "BuiltBand", store: Path | None, drift: "calibration.Drift | None") -> None:
-    ends = f", {units.show_duration(built.ends_s)} to find a and b" if built.ends_s else ""
-    print(f"{built.method}: {len(built.points)} points in {units.show_duration(built.experimental_s)} of runs{ends}")
-    if reused := built.provenance["points_reused"]:
-        print(f"{reused} of them were finished before and not measured again ({store})")
-    print("\n".join(f"  {step}" for step in built.steps))
-    print(built.largest_reason)
-    if built.expected_error is not None:
-        print(
-            f"expected error: {built.expected_error['mean']:.1%} on average, {built.expected_error['max']:.1%} at most"
-        )
-    if built.table_error is not None:
-        print(f"against the table: {built.table_error}")
-    print(models.noise_and_doubt(built.band.doubt, built.band.noise, sizes=built.band.sizes))
-    if drift is not None and drift.pairs:
-        print(f"drift: {drift.sd:.1%}, learnt from {drift.pairs + 1} calibrations of this machine")
-    if (learnt := calibration.learnt_in(built.band.doubt)) > 1:
-        print(f"doubt widened by {learnt:.2f}: stated intervals held too seldom, see `apportion lab history`")
-    for line in built.incomplete:
-        print(f"incomplete: {line}")
-    for line in built.assumptions:
-        print(f"assumed: {line}")
-    print_answers((check.assumption, check.holds) for check in built.shape)
-    print_warnings([line for line in built.warnings if line not in built.incomplete])
-    print(_verdict(built))
-
-
-def _verdict(built: "BuiltBand") -> str:
-    """Whether the band is usable: by its doubt, which a band of a stated width has not."""
-    from advisor import wording
-
-    band, lacking = built.band, ""
-    error = None if band.doubt is None else float((band.doubt.at(band.sizes) ** 2).mean() ** 0.5)
-    if built.incomplete:
-        lacking = f"the budget ended it at {max(point.size for point in built.points):.3g} elements"
-    elif built.assumptions_violated:
-        lacking = f"{len(built.assumptions_violated)} of its assumptions do not hold, see the warnings"
-    return wording.verdict(wording.SPEEDS, error, by="doubt", lacking=lacking)

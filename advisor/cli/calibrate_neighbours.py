@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import simulator
 from advisor.cli.declared import only_with, only_without, option
 from advisor.cli.inputs import INPUT
-from advisor.cli.options import Seed, file, print_warnings, read_budget, stated_budget
+from advisor.cli.models import neighbours_blocks
+from advisor.cli.options import Seed, file, read_budget, stated_budget
 from advisor.cli.outputs import finish
 from advisor.cli.progress import timed_work
 from simulator import ScenarioError, calibration, files, units
@@ -97,48 +98,7 @@ def _wishes(visits: Visits) -> "calibration.NeighboursWishes":
     return calibration.neighbours_wishes(kernels=visits.kernel, commands=commands, seed=visits.seed)
 
 
-def tell_errors(errors: Any) -> None:
-    """Mean and worst error of what predicts time together over time alone."""
-    print(f"{errors['cells']} pairs; error of time together over time alone: {'mean':>8}{'worst':>8}")
-    for name, words in (
-        ("model", "this model"),
-        ("no_interaction", "no interaction"),
-        ("all_busy", "as if all were busy"),
-        ("measured_twice", "the same pair measured twice"),
-    ):
-        if f"{name}_mean" in errors:
-            print(f"  {words:<46}{errors[f'{name}_mean']:>8.1%}{errors[f'{name}_worst']:>8.1%}")
-
-
 def _finish(model: "calibration.NeighboursModel", output: Path | None) -> None:
     document = model.to_dict() | {"command": "calibrate neighbours"}
     write = None if output is None else partial(calibration.save_neighbours, model, output)
-    finish(document, partial(tell, document), write=write, said=f"model written to {output}")
-
-
-def tell(document: dict[str, Any]) -> None:
-    """Domains, what each computation keeps next to copies of itself, and what to know."""
-    from advisor import wording
-
-    for domain in document["domains"]:
-        more = ", ".join(f"{name} {value}" for name, value in domain.items() if name not in {"kind", "name"})
-        print(f"{domain.get('name', domain.get('level', domain['kind']))} ({domain['kind']}): {more}")
-    if not document["domains"]:
-        print("no domain: nothing on this machine was seen to slow anything else beyond what is said below")
-    pairs = document["pairs"]
-    if pairs:
-        print(f"{'computation':<24} {'together with':<40}{'time':>8}{'+-':>8}   together over alone")
-    for pair in pairs:
-        name, others = f"{pair['subject']}:{pair['size_elements']:.4g}", _shown(pair["beside"])
-        print(f"{name:<24} {others:<40}{pair['ratio']:>8.3f}{2 * pair['error']:>8.1%}")
-    if document["held_out"]:
-        print("left out of the fit, a fifth at a time:")
-        tell_errors(document["held_out"])
-    print_warnings(document["warnings"])
-    error = (document["held_out"] or {}).get("model_mean")
-    print(wording.verdict(wording.TOGETHER, error, by="in the mean, on pairs left out of the fit"))
-
-
-def _shown(others: list[str]) -> str:
-    alike = dict.fromkeys(others)
-    return " ".join(f"{others.count(one)} x {one}" if others.count(one) > 1 else one for one in alike)
+    finish(document, neighbours_blocks(document), write=write, said=f"model written to {output}")

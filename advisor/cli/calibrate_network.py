@@ -1,16 +1,17 @@
 """`apportion calibrate network`: message-time models fitted to ping-pong times, and which of them the data support."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from advisor.cli.asked import as_json
 from advisor.cli.declared import only_with, only_without, option
 from advisor.cli.inputs import INPUT
-from advisor.cli.options import Seed, file, gave_json, print_warnings, read_budget, stated_budget
-from advisor.cli.outputs import nothing_lost
+from advisor.cli.models import network_blocks
+from advisor.cli.options import Seed, file, read_budget, stated_budget
+from advisor.cli.outputs import finish
 from advisor.cli.progress import progress_lines
 from simulator import calibration, files, units
 
@@ -77,9 +78,9 @@ def network(
     if (replay is None) == (between is None):
         found = "--between or --replay is missing" if replay is None else "--between and --replay exclude each other"
         raise typer.BadParameter(f"{found}; give one of --between (real messages) and --replay (a table)")
+    more = list[str]()
     if replay is not None:
         calibrated = calibration.fit_network_table(replay)
-        _save(calibrated, output)
     else:
         plan = calibration.LinkPlan(
             between=between or "",
@@ -92,62 +93,10 @@ def network(
         measured = measure(plan, budget=budget or BUDGET, output=output)
         if table is not None:
             _write_table(measured, table)
-        calibrated = calibration.fit_measured_link(measured, seed=seed)
-        _save(calibrated, output)
-        if output is not None:
-            files.remove(_partial_of(output))
-        if not as_json():
-            print("\n".join(calibration.link_lines(measured)))
-    tell(calibrated, output)
-
-
-def _save(calibrated: "calibration.CalibratedNetwork", output: Path | None) -> None:
-    with nothing_lost(calibrated.to_dict(), lambda: tell(calibrated, None)):
-        if output is not None:
-            calibration.save_network_model(calibrated, output)
-
-
-def tell(calibrated: "calibration.CalibratedNetwork", output: Path | None) -> None:
-    """Print all forms with their errors, or the document as JSON."""
-    from advisor import wording
-
-    document = calibrated.to_dict()
-    if gave_json({"format": document["format"], "command": "calibrate network"} | document):
-        return
-    print(f"{'model':<12}{'numbers':>8}{'SSE s^2':>11}{'mean':>8}{'max':>8}{'held out':>10}{'max':>8}  physical")
-    for form in document["models"]:
-        if form["fitted_numbers"] is None:
-            print(f"{form['name']:<12}{'not fitted: ' + '; '.join(form['faults'])}")
-            continue
-        held_out = form["held_out"]
-        physical = "yes" if form["physical"] else f"no: {'; '.join(form['faults'])}"
-        print(
-            f"{form['name']:<12}{form['fitted_numbers']:>8}{form['sse']:>11.3g}{_percent(form['mean_relative_error']):>8}"
-            f"{_percent(form['max_relative_error']):>8}{_percent(held_out['mean_relative_error']):>10}"
-            f"{_percent(held_out['max_relative_error']):>8}  {physical}"
-        )
-    chosen = next(form for form in document["models"] if form["name"] == document["chosen"])
-    print(f"chosen: {document['chosen']} ({document['criterion']})")
-    for entry in chosen["parameters"]:
-        note = f" ({entry['note']})" if entry["note"] else ""
-        value = "not known" if entry["value"] is None else f"{entry['value']:.4g} +- {entry['standard_error']:.2g}"
-        print(f"  {entry['name']}: {value} {entry['unit']}{note}")
-    for line in chosen["notes"]:
-        print(f"  {line}")
-    for entry in document["breakpoints"]:
-        between = f"between {entry['after_bytes']:g} and {entry['before_bytes']:g} B"
-        print(f"breakpoint {between}: the time changes by {entry['jump_s']:.3g} s")
-    for entry in document["jump"] or ():
-        at = f"l = p = {entry['bytes']:.4g} B, {entry['hops']:g} hops"
-        print(f"jump of equation 5 at {at}: {entry['jump_s']:.3g} s")
-    for line in () if calibrated.cost is None else calibrated.cost.lines():
-        print(line)
-    print_warnings(document["warnings"])
-    left_out = chosen["held_out"]["mean_relative_error"]
-    print(wording.verdict(wording.MESSAGES, left_out, by="in the mean, on points that it was not fitted to"))
-    if output is not None:
-        print(f"model written to {output}")
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
+        calibrated, more = calibration.fit_measured_link(measured, seed=seed), calibration.link_lines(measured)
+    document = calibrated.to_dict() | {"command": "calibrate network"}
+    shown = network_blocks(document, calibrated.fit.model, calibrated.cost, *more)
+    write = None if output is None else partial(calibration.save_network_model, calibrated, output)
+    finish(document, shown, write=write, said=f"model written to {output}")
+    if output is not None and replay is None:
+        files.remove(_partial_of(output))

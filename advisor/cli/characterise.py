@@ -8,9 +8,11 @@ import typer
 
 from advisor.cli import resource
 from advisor.cli.declared import Given, Only, option
-from advisor.cli.options import HOUR_S, Seed, gave_json, print_warnings, read_budget
+from advisor.cli.models import lines, warned
+from advisor.cli.options import HOUR_S, Seed, read_budget
+from advisor.cli.outputs import show
 from advisor.cli.progress import progress_lines
-from simulator import ScenarioError, calibration, characterisation, models, units
+from simulator import ScenarioError, blocks, calibration, characterisation, models, units
 
 LEAST_BUDGET_S = 8.0
 """What analysing, compiling and three rounds of a kernel of ours take on a busy machine."""
@@ -61,8 +63,7 @@ def characterise(
         found = characterisation.characterise(
             wanted, model, methods=chosen, budget_s=budget_s, seed=seed, on_progress=on_progress
         )
-    if not gave_json({"command": "lab characterise"} | found):
-        _tell(found)
+    show({"command": "lab characterise"} | found, _shown(found), {})
 
 
 def _methods(text: str) -> list[Any]:
@@ -97,62 +98,29 @@ def hardware_here(*, seed: int) -> "models.HardwareModel":
     return model
 
 
-TITLES, WIDTHS = (
-    ("size", "predicted", "range", "measured", "error", "model", "untaught"),
-    (6, 10, 10, 19, 10, 8, 8, 9),
-)
-"""Of the table of methods, and columns of a terminal for the name and each of them: 80 in all."""
+HEAD = ("method", "size", "predicted", "range", "measured", "error", "model", "untaught")
 
 
-def _tell(found: dict[str, Any]) -> None:
-    print(f"{found['subject']['name']}: {found['subject']['meaning']}")
-    print("\n".join(found["timing_formula"]))
-    print(f"costs of {found['hardware']['name']}")
-    for entry in found["methods"]:
-        print(f"  {entry['name']:<6}{_shown(entry['arguments'])}: {_ruv(entry['ruv'])}")
-    titles = [f"{title:>{width}}" for title, width in zip(TITLES, WIDTHS[1:], strict=True)]
-    print(f"{'':<{WIDTHS[0]}}{''.join(titles)}")
-    for entry in found["methods"]:
-        low, high = (units.show_duration(entry[f"predicted_{end}_s"]) for end in ("low", "high"))
-        cells = (
-            _shown(entry["arguments"]),
-            units.show_duration(entry["predicted_s"]),
-            f"{low} to {high}" if entry["predicted_low_s"] != entry["predicted_high_s"] else "",
-            units.show_duration(entry["measured_s"]),
-            _percent(entry["error_percent"]),
-            _percent(entry["resource_model_error_percent"]),
-            _percent(entry.get("left_out_error_percent")),
-        )
-        shown = [f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS[1:], strict=True)]
-        print(f"{entry['name']:<{WIDTHS[0]}}{''.join(shown)}")
-    print("model: error minus that of component timing; untaught: error by costs that no run of this kernel taught")
-    _tell_statistics(found["statistics"])
-    print_warnings(found["warnings"])
+def _shown(found: dict[str, Any]) -> list[blocks.Block]:
+    """What a function costs by each method, and what was measured."""
+    rows = [_row(entry) for entry in found["methods"]]
+    note = "model: error minus that of component timing; untaught: error by costs that no run of this kernel taught"
+    return [
+        blocks.Text(f"{found['subject']['name']}: {found['subject']['meaning']}"),
+        lines(*found["timing_formula"], f"costs of {found['hardware']['name']}"),
+        blocks.table("", HEAD, rows, text_columns=2, note=note),
+        lines(*warned(found["warnings"])),
+    ]
 
 
-def _tell_statistics(statistics: dict[str, Any]) -> None:
-    columns = ("mean", "standard_deviation", "min", "max")
-    print(f"{'error due to the model':<24}{'mean':>9}{'sd':>9}{'min':>9}{'max':>9}   90 % interval of the mean")
-    for name, sizes in statistics.items():
-        if sizes is None or name == "ct":
-            continue
-        shown = "".join(f"{_percent(sizes[column], sign=False):>9}" for column in columns)
-        ends = [_percent(sizes[end], sign=False) for end in ("ci90_low", "ci90_high")]
-        print(f"{name:<24}{shown}   {' to '.join(ends)}")
-
-
-def _ruv(ruv: dict[str, Any], most: int = 6) -> str:
-    """The largest amounts."""
-    amounts = {name: one["likely"] if isinstance(one, dict) else one for name, one in ruv.items()}
-    largest = sorted(amounts, key=lambda name: -amounts[name])
-    shown = ", ".join(f"{name} {amounts[name]:.4g}" for name in largest[:most])
-    more = f" and {len(largest) - most} more" if len(largest) > most else ""
-    return f"{shown}{more}" or "nothing"
-
-
-def _shown(arguments: dict[str, float]) -> str:
-    return ", ".join(f"{name}={value:g}" for name, value in arguments.items())
-
-
-def _percent(value: float | None, *, sign: bool = True) -> str:
-    return "-" if value is None else f"{value:+.1f}%" if sign else f"{value:.1f}%"
+def _row(entry: dict[str, Any]) -> list[str]:
+    low, high = (units.show_duration(entry[f"predicted_{end}_s"]) for end in ("low", "high"))
+    errors = ("error_percent", "resource_model_error_percent", "left_out_error_percent")
+    return [
+        entry["name"],
+        ", ".join(f"{name}={value:g}" for name, value in entry["arguments"].items()),
+        units.show_duration(entry["predicted_s"]),
+        "" if low == high else f"{low} to {high}",
+        units.show_duration(entry["measured_s"]),
+        *("-" if (error := entry.get(name)) is None else f"{error:+.1f}%" for name in errors),
+    ]

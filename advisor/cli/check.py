@@ -10,7 +10,8 @@ import typer
 import simulator
 from advisor.cli.declared import Given, Only, only_without, option
 from advisor.cli.inputs import SCENARIO, SCENARIO_HELP
-from advisor.cli.options import Changes, gave_json, print_warnings
+from advisor.cli.models import warned
+from advisor.cli.options import Changes, gave_json
 
 MOST_NAMED = 5
 """Configurations that are named."""
@@ -121,7 +122,7 @@ def summary(scenario: Path, changes: Sequence[str]) -> None:
         shown = 1 if command == "verify" else len(lines)
         more = f" (and {len(lines) - shown} more, with --json)" if len(lines) > shown else ""
         print("".join(f"not for {command}: {line}{more}\n" for line in lines[:shown]), end="")
-    print_warnings(loaded.warnings)
+    print("".join(f"{line}\n" for line in warned(loaded.warnings)), end="")
 
 
 def _few(names: list[str]) -> list[str]:

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import simulator
-from advisor.cli.options import print_warnings
+from advisor.cli.models import lines, warned
+from simulator import blocks
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Of the jobs, for the quantiles that are printed."""
@@ -54,16 +55,17 @@ def stream_document(stream: "simulator.Stream") -> dict[str, Any]:
 _OVERLOADED = "the offered load is {:.3g}: a queue grows to the end, and averages hang on the length of the stream"
 
 
-def tell_stream(document: dict[str, Any]) -> None:
+def stream_blocks(document: dict[str, Any]) -> list[blocks.Block]:
     """The same for people."""
-    days = document["lasts_s"] / 86400
-    print(f"{document['jobs']} jobs for {document['processors']} processors over {days:.4g} days")
-    load = document["offered_load"]
-    print(f"offered load {'-' if load is None else format(load, '.6g')}, {document['users']} users")
-    print("\n" + " " * 24 + "".join(f"{f'{share:.0%} below':>14}" for share in document["shares"]))
+    days, load = document["lasts_s"] / 86400, document["offered_load"]
     names = {"processors": "processors", "run_s": "run time in s", "gap_s": "gap in s", "limit_s": "limit in s"}
-    for key, name in names.items():
-        if document["quantiles"][key] is not None:
-            print(f"{name:<24}" + "".join(f"{value:>14.6g}" for value in document["quantiles"][key]))
-    print("".join(f"\n{note}" for note in document["notes"]))
-    print_warnings(document["warnings"])
+    quantiles = document["quantiles"]
+    rows = [[text, *(f"{value:.6g}" for value in quantiles[name])] for name, text in names.items() if quantiles[name]]
+    return [
+        lines(
+            f"{document['jobs']} jobs for {document['processors']} processors over {days:.4g} days",
+            f"offered load {'-' if load is None else format(load, '.6g')}, {document['users']} users",
+        ),
+        blocks.table("", ("", *(f"{share:.0%} below" for share in document["shares"])), rows),
+        lines(*document["notes"], *warned(document["warnings"])),
+    ]

@@ -12,10 +12,11 @@ import typer
 import simulator
 from advisor.cli.declared import Given, Only, is_given, only_with, only_without, option
 from advisor.cli.inputs import INPUT
-from advisor.cli.options import APP, LEVEL, VERSION, Level, Plot, Seed, file, gave_json, print_warnings
-from advisor.cli.outputs import finish
+from advisor.cli.models import allocation_blocks, lines, plan_blocks
+from advisor.cli.options import APP, LEVEL, VERSION, Level, Plot, Seed, file
+from advisor.cli.outputs import finish, show
 from advisor.cli.progress import progress_lines
-from simulator import CalibrationError, Interrupted, ScenarioError, calibration, documents, files, units
+from simulator import CalibrationError, Interrupted, ScenarioError, blocks, calibration, documents, files, units
 
 if TYPE_CHECKING:
     from advisor.verification.allocations import AllocationPredictions
@@ -40,7 +41,7 @@ def _task(given: Given) -> str:
     return next((f"with --{task}" for task in ("plan", "run", "formula") if is_given(given[task])), "without --formula")
 
 
-def _made(given: Given) -> str | None:
+def _making(given: Given) -> str | None:
     mode = _task(given)
     return mode if mode in {"with --plan", "with --run"} else None
 
@@ -64,7 +65,7 @@ class Formulas:
     formula: list[str] | None = option(
         "Cost formula over the columns, or COLUMN=FORMULA for one part. Repeatable. Without one the rows are "
         "runs on kinds of PEs: columns N, time_s, KIND.pes, KIND.procs, perhaps KIND.comp_s, KIND.comm_s.",
-        Only(("without --plan and --run",), _made),
+        Only(("without --plan and --run",), _making),
     )
     response: list[str] | None = option(
         "Column of measured seconds; several are parts of a run and are summed.", FORMULA
@@ -166,7 +167,7 @@ def fit(
     elif not formulas.formula:
         fitted = calibration.fit_allocation_table(runs)
         write = None if output is None else partial(calibration.save_allocation_fit, fitted, output)
-        finish(fitted.to_dict(), partial(_tell, fitted, runs), write=write, said=f"model written to {output}")
+        finish(fitted.to_dict(), allocation_blocks(fitted, runs), write=write, said=f"model written to {output}")
     else:
         named: Any = {name: getattr(formulas, name) for name in ("method", "application", "version")}
         by_formula = calibration.fit_table(runs, formulas.formula, responses=formulas.response or (), **named)
@@ -186,21 +187,6 @@ def _finish(fitted: "calibration.RuntimeFit", output: Path | None, plot: Path | 
     written = {} if output is None else {"Model": str(output)}
     page = fit_page(fitted.diagnostics, formulas, fitted.model.warnings)
     finish(fitted.to_dict(), page, write=write, said=written)
-
-
-def _tell(fitted: "calibration.AllocationFit", runs: Path) -> None:
-    measured = fitted.measured
-    sizes = ", ".join(f"{size:g}" for size in measured.sizes)
-    most = [f"{kind} up to {pes}x{each}" for kind, (pes, each) in zip(measured.kinds, measured.most, strict=True)]
-    print(f"{runs}: {measured.runs} runs of {len(measured.allocations)} configurations at sizes {sizes}")
-    print(f"kinds (PEs x processes on each): {', '.join(most)}; at most {measured.most_processes} processes in all")
-    print(f"{'':<16}{'runs':>6}{'mean error':>12}{'largest':>10}{'within 90 % interval':>24}")
-    for name, found in fitted.quality.items():
-        print(
-            f"{name:<16}{found['runs']:>6}{100 * found['mean_error']:>10.1f} %{100 * found['largest_error']:>8.1f} %"
-            f"{100 * found['inside']:>22.0f} %"
-        )
-    print_warnings(fitted.warnings)
 
 
 def _plan(cluster: Path, planned: Planned, budget: str | None, output: Path | None) -> None:
@@ -227,7 +213,7 @@ def _plan(cluster: Path, planned: Planned, budget: str | None, output: Path | No
     document = made.to_dict()
     write = None if output is None else partial(files.write_json, output, document)
     said = f"plan written to {output}; next: apportion fit {output} --run --command ... -o runs.csv"
-    finish(document, partial(_tell_plan, made), write=write, said=said)
+    finish(document, plan_blocks(made), write=write, said=said)
 
 
 def _sizes(text: str, field: str) -> tuple[float, ...]:
@@ -248,25 +234,6 @@ def _most(text: str | None) -> dict[str, int]:
             raise ScenarioError(f"--most: {cell!r} does not fit; give KIND=M with M from 1 to 64, each kind once")
         found[name] = int(count)
     return found
-
-
-def _tell_plan(made: "calibration.ConstructionPlan") -> None:
-    for kind in made.kinds:
-        speed = "speed not known" if kind.speed is None else units.show_rate(kind.speed, "units/s")
-        load = f", {kind.competitors:g} competitors" if kind.competitors else ""
-        print(f"kind {kind.name}: {len(kind.pes)} PEs, up to {kind.most} processes on each, {speed}{load}")
-    inside = [run for run in made.runs if not run.reserve]
-    print(f"{'run':<44}{'times':>6}{'seconds':>10}  why")
-    for run in inside:
-        print(f"{made.label(*run.key):<44}{run.repetitions:>6}{run.expected_s:>10.3g}  {run.why}")
-    count = sum(run.repetitions for run in inside)
-    print(f"{count} runs, about {made.expected_s:.3g} s of the budget of {made.budget_s:.3g} s; ", end="")
-    sizes = ", ".join(f"{size:g}" for size in made.at)
-    print(f"every configuration at N {sizes} would take about {made.full_s:.3g} s ", end="")
-    print(f"({made.expected_s / made.full_s:.1%})")
-    if reserve := sum(run.repetitions for run in made.runs if run.reserve):
-        print(f"{reserve} more runs are listed in case these cost less than guessed")
-    print_warnings(made.notes)
 
 
 def _run(plan: Path, asked: Made, budget: str | None, output: Path) -> None:
@@ -302,8 +269,7 @@ def _run(plan: Path, asked: Made, budget: str | None, output: Path) -> None:
     except KeyboardInterrupt as error:
         raise Interrupted(f"interrupted; {output} keeps every run made, the same command goes on from there") from error
     document = _document(made, found, output) | _judged(predicted, table, before_now, asked.level)
-    if not gave_json(document):
-        _tell_runs(made, found, document)
+    show(document, [_told(made, found, document)], {})
     if found.failures:
         raise CalibrationError([*found.failures, f"{found.kept} runs kept in {output}"])
 
@@ -394,20 +360,21 @@ def _judged(
     return {"level": level, "intervals": documents.to_dict(summary)} if compared else {}
 
 
-def _tell_runs(made: "calibration.ConstructionPlan", found: "calibration.Campaign", document: dict[str, Any]) -> None:
+def _told(
+    made: "calibration.ConstructionPlan", found: "calibration.Campaign", document: dict[str, Any]
+) -> blocks.Block:
+    """What was run, and what to do with it."""
     from advisor import wording
     from simulator.calibration import Coverage
 
-    output = document["output"]
-    print(f"{found.made} runs made, {found.kept} kept in {output}, {found.spent_s:.3g} s in all")
+    output, intervals = document["output"], document.get("intervals")
+    said = [f"{found.made} runs made, {found.kept} kept in {output}, {found.spent_s:.3g} s in all"]
     if found.dropped:
         more = f" and {len(found.dropped) - SHOWN} more" if len(found.dropped) > SHOWN else ""
-        left_out = f"{'; '.join(found.dropped[:SHOWN])}{more}"
-        print(f"warning: the budget is used up, left out: {left_out}", file=sys.stderr)
-    if intervals := document.get("intervals"):
-        print(*wording.held_lines(documents.read(Coverage, intervals), document["level"]), sep="\n")
-    if found.failures:
-        return
-    size = f"{made.at[-1]:g}"
-    print(f"next: apportion fit {output} -o model.json")
-    print(f"then: apportion advise model.json --kinds {made.kinds_option} --size {size}")
+        said.append(f"warning: the budget is used up, left out: {'; '.join(found.dropped[:SHOWN])}{more}")
+    if intervals:
+        said += wording.held_lines(documents.read(Coverage, intervals), document["level"])
+    if not found.failures:
+        said.append(f"next: apportion fit {output} -o model.json")
+        said.append(f"then: apportion advise model.json --kinds {made.kinds_option} --size {made.at[-1]:g}")
+    return lines(*said)

@@ -10,11 +10,12 @@ import typer
 import simulator
 from advisor.cli.convert import write_log
 from advisor.cli.declared import REQUIRED, Given, Only, only_with, option
-from advisor.cli.described import stream_document, tell_stream, trace_summary
+from advisor.cli.described import stream_blocks, stream_document, trace_summary
 from advisor.cli.inputs import INPUT
-from advisor.cli.options import Seed, file, gave_json, offered
-from advisor.cli.outputs import check_room, finish
-from simulator import ScenarioError, files, provenance, units
+from advisor.cli.models import lines
+from advisor.cli.options import Seed, file, offered
+from advisor.cli.outputs import check_room, finish, show
+from simulator import ScenarioError, blocks, files, provenance, units
 
 if TYPE_CHECKING:
     from simulator.load_traces import FitReport
@@ -119,7 +120,7 @@ def generate(
     document |= {"load_asked": jobs.load, "log": str(output)}
     document |= stream_document(stream) | {"seed": seed, "provenance": provenance.provenance(seed=seed)}
     write = partial(write_log, stream, output)
-    finish(document, partial(tell_stream, document), write=write, said=f"written to {output}")
+    finish(document, stream_blocks(document), write=write, said=f"written to {output}")
 
 
 def _trace(kind: str, output: Path, asked: Trace, seed: int) -> None:
@@ -138,12 +139,10 @@ def _trace(kind: str, output: Path, asked: Trace, seed: int) -> None:
     files.write_text(output, trace_text(drawn, comment=comment))
     fitted = None if report is None else fit_document(report)
     about = {"format": 1, "command": "lab generate", "seed": seed, "parameters": described, "fit": fitted}
-    if gave_json(about | trace_summary(output, drawn, "load")):
-        return
-    print(f"{output}: {drawn.values.size} rows, {drawn.end_s:g} s, mean {drawn.mean():.3f}")
-    print("  " + ", ".join(f"{name} {value}" for name, value in described.items()))
-    if report is not None:
-        _print_fit(report)
+    said = f"{output}: {drawn.values.size} rows, {drawn.end_s:g} s, mean {drawn.mean():.3f}"
+    parameters = ", ".join(f"{name} {value}" for name, value in described.items())
+    shown: list[blocks.Block] = [lines(said, f"  {parameters}"), *([] if report is None else [_fit_table(report)])]
+    show(about | trace_summary(output, drawn, "load"), shown, {})
 
 
 def _parameters(model: Any) -> dict[str, float | str]:
@@ -151,15 +150,16 @@ def _parameters(model: Any) -> dict[str, float | str]:
     return {name: value for name, value in vars(model).items() if isinstance(value, float | int | str)}
 
 
-def _print_fit(report: "FitReport") -> None:
-    print(f"{'':<22}{'recorded':>12}{'drawn':>12}")
-    for name in ("mean", "variance"):
-        print(f"{name:<22}{getattr(report.recorded, name):>12.4f}{getattr(report.drawn, name):>12.4f}")
+def _fit_table(report: "FitReport") -> blocks.Table:
+    """What was recorded, and what is drawn."""
+    rows = [
+        (name, *(f"{getattr(one, name):.4f}" for one in (report.recorded, report.drawn)))
+        for name in ("mean", "variance")
+    ]
     for lag, value in report.recorded.autocorrelation.items():
         drawn = report.drawn.autocorrelation.get(lag)
-        print(
-            f"{f'autocorrelation {lag}':<22}{value:>12.3f}" + ("           -" if drawn is None else f"{drawn:>12.3f}")
-        )
+        rows.append((f"autocorrelation {lag}", f"{value:.3f}", "-" if drawn is None else f"{drawn:.3f}"))
+    return blocks.table("", ("", "recorded", "drawn"), rows)
 
 
 def _with_limits(stream: "simulator.Stream", estimates: str, most: str | None, seed: int) -> "simulator.Stream":

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from advisor.cli.declared import only_with, only_without, option
-from advisor.cli.options import LEVEL, VERSION, Level, gave_json
+from advisor.cli.models import lines
+from advisor.cli.options import LEVEL, VERSION, Level
+from advisor.cli.outputs import show
 from simulator import ScenarioError, calibration, documents
 
 if TYPE_CHECKING:
@@ -61,41 +63,45 @@ def history(recorded: Recorded, level: Annotated[Level, only_without("grid")] = 
         calibration.add_runs(kept, [run])
 
     left_out = calibration.record_runs(plan, keep, version=recorded.version)
-    if not gave_json({"command": "lab history", "history": str(kept), "added": len(done), "left_out": left_out}):
-        print("\n".join([*left_out, f"{len(done)} runs added to {kept}"]))
+    document = {"command": "lab history", "history": str(kept), "added": len(done), "left_out": left_out}
+    show(document, [lines(*left_out, f"{len(done)} runs added to {kept}")], {})
 
 
 def _coverage(level: float) -> None:
-    found, place = calibration.coverage(calibration.kept_comparisons(), level=level), calibration.state_file()
-    document = {"format": 1, "command": "lab history", **documents.to_dict(found)}
-    if gave_json(document | {"kept_in": None if place is None else str(place)}):
-        return
-    if not found.comparisons:
-        print("no prediction was compared with real runs on this machine yet; `apportion verify SCENARIO` does it")
-        return
-    _tell_coverage(found)
-    print(f"{found.comparisons} comparisons of this machine are kept in {place}")
-
-
-def _tell_coverage(found: "calibration.History") -> None:
     from advisor import wording
 
-    for group in found.groups:
-        model = group.model or "written in the scenario"
-        seen = wording.counted(group.seen.sittings, "sitting")
-        version = group.version.partition(":")[2][:8]
-        print(f"{group.kind} {group.subject}, model {model} ({version}): {group.seen.cases} cases in {seen}")
-        for line in wording.held_lines(group.seen, found.level) or ["no interval was stated"]:
-            print(f"  {line}")
-        if group.seen.busy:
-            busy = f"{group.seen.busy} of them while other programs ran there"
-            print(f"  {busy}: counted, but nothing is learnt of these")
-        if group.seen.held:
-            learnt = f"; {group.learnt:.2f} is in it" if group.learnt > 1 else ""
-            print(f"  factor to widen by: {group.factor:.2f}{learnt}")
-        if group.bias:
-            print(f"  bias: {group.bias.text}")
-    for kind in found.kinds:
-        for line in wording.held_lines(kind.seen, found.level):
-            print(f"all {kind.kind} predictions: {line}")
-    print(wording.HELD_NOTE)
+    found, place = calibration.coverage(calibration.kept_comparisons(), level=level), calibration.state_file()
+    document = {"format": 1, "command": "lab history", **documents.to_dict(found)}
+    said = [f"{found.comparisons} comparisons of this machine are kept in {place}"]
+    note = wording.HELD_NOTE if found.comparisons else None
+    if not found.comparisons:
+        said = ["no prediction was compared with real runs on this machine yet; `apportion verify SCENARIO` does it"]
+    shown = [
+        lines(*(line for group in found.groups for line in _group(group, found.level)), *_kinds(found), note, *said)
+    ]
+    show(document | {"kept_in": None if place is None else str(place)}, shown, {})
+
+
+def _group(group: Any, level: float) -> list[str]:
+    """How often intervals of one subject held, and what is learnt of that."""
+    from advisor import wording
+
+    model, version = group.model or "written in the scenario", group.version.partition(":")[2][:8]
+    sittings = wording.counted(group.seen.sittings, "sitting")
+    found = [f"{group.kind} {group.subject}, model {model} ({version}): {group.seen.cases} cases in {sittings}"]
+    found += [f"  {line}" for line in wording.held_lines(group.seen, level) or ["no interval was stated"]]
+    if group.seen.busy:
+        found.append(
+            f"  {group.seen.busy} of them while other programs ran there: counted, but nothing is learnt of these"
+        )
+    if group.seen.held:
+        learnt = f"; {group.learnt:.2f} is in it" if group.learnt > 1 else ""
+        found.append(f"  factor to widen by: {group.factor:.2f}{learnt}")
+    return [*found, *([f"  bias: {group.bias.text}"] if group.bias else [])]
+
+
+def _kinds(found: "calibration.History") -> list[str]:
+    from advisor import wording
+
+    held = ((kind.kind, wording.held_lines(kind.seen, found.level)) for kind in found.kinds)
+    return [f"all {kind} predictions: {line}" for kind, own in held for line in own]

@@ -11,14 +11,10 @@ import typer
 
 import simulator
 from advisor.cli.declared import option
-from advisor.cli.options import (
-    Seed,
-    folder,
-    print_warnings,
-    read_share,
-)
+from advisor.cli.models import lines, warned
+from advisor.cli.options import Seed, folder, read_share
 from advisor.cli.outputs import finish
-from simulator import files, units
+from simulator import blocks, files, units
 
 if TYPE_CHECKING:
     from advisor.verification.load_band import LoadBandCheck
@@ -65,26 +61,32 @@ def load_check(against: Against, output: Path | None = folder("recording, band a
         done = check_load_band(plan, output or Path(scratch), lambda text: print(text, file=sys.stderr))
     document = done.to_dict() | {"command": "lab load-check"}
     write = None if output is None else partial(files.write_json, output / "check.json", done.to_dict())
-    finish(document, partial(_tell_check, done), write=write)
+    finish(document, _shown(done), write=write)
     if not done.held:
         raise typer.Exit(1)
 
 
-def _tell_check(done: "LoadBandCheck") -> None:
-    plan = done.plan
-    print(
-        f"{plan.kernel} on processor {plan.cpu} against a competitor of {plan.load:.0%} on and off every "
-        f"{plan.period_s:g} s; recorded: {done.recorded_load:.1%}"
-    )
-    print(f"{'elements':>12}{'idle run':>12}{'low':>12}{'mean':>12}{'high':>12}{'width':>8}{'inside':>9}")
-    for size in done.sizes:
-        print(
-            f"{size.size_elements:>12.6g}{size.ideal_s:>10.3g} s{size.low:>12.4g}{size.mid:>12.4g}{size.high:>12.4g}"
-            f"{size.relative_width:>8.0%}{size.inside:>5} / {len(size.speeds)}"
+def _shown(done: "LoadBandCheck") -> list[blocks.Block]:
+    """What was recorded, and how many of the fresh speeds the band held."""
+    plan, (low, high) = done.plan, done.share_interval
+    rows = [
+        (
+            f"{one.size_elements:.6g}",
+            units.show_duration(one.ideal_s),
+            f"{one.low:.4g} to {one.high:.4g}",
+            f"{one.inside} of {len(one.speeds)}",
         )
-    low, high = done.share_interval
-    print(
-        f"{done.share_inside:.0%} of the fresh speeds lie in the band (90 % interval {low:.0%} to {high:.0%}); its "
-        f"mean relative width is {done.mean_relative_width:.0%}"
-    )
-    print_warnings(done.warnings)
+        for one in done.sizes
+    ]
+    return [
+        blocks.Text(
+            f"{plan.kernel} on processor {plan.cpu} against a competitor of {plan.load:.0%} on and off every "
+            f"{plan.period_s:g} s; recorded: {done.recorded_load:.1%}"
+        ),
+        blocks.table("", ("elements", "idle run", "band", "inside"), rows, text_columns=0),
+        lines(
+            f"{done.share_inside:.0%} of the fresh speeds lie in the band (90 % interval {low:.0%} to {high:.0%}); its "
+            f"mean relative width is {done.mean_relative_width:.0%}",
+            *warned(done.warnings),
+        ),
+    ]

@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -155,19 +155,6 @@ def gave_json(document: Any) -> bool:
         json.dump(document, sys.stdout, indent=1, allow_nan=False)
         sys.stdout.write("\n")
     return as_json()
-
-
-def print_warnings(lines: Sequence[str]) -> None:
-    """Print what to know before the numbers above are trusted."""
-    for line in lines:
-        print(f"warning: {line}")
-
-
-def print_answers(answers: Iterable[tuple[str, bool | None]]) -> None:
-    """Print statements and whether they hold."""
-    for statement, holds in answers:
-        answer = "not known" if holds is None else "yes" if holds else "no"
-        print(f"{statement}: {answer}")
 
 
 HOUR_S = 3600.0

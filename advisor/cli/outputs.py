@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -305,7 +305,7 @@ def check_room(path: Path | None, *, folder: bool, needed_bytes: int) -> None:
 
 def finish(
     result: Any,
-    text: "Callable[[], None] | blocks.Page",
+    text: "Callable[[], None] | blocks.Page | Sequence[blocks.Block]",
     *,
     write: Callable[[], object] | None = None,
     said: str | Mapping[str, str] | None = None,
@@ -339,7 +339,7 @@ def report_in(folder: Path | None) -> dict[str, str]:
 
 def show(
     document: Any,
-    text: "Callable[[], None] | blocks.Page",
+    text: "Callable[[], None] | blocks.Page | Sequence[blocks.Block]",
     written: Mapping[str, str],
     *,
     form: str | None = None,
@@ -353,6 +353,8 @@ def show(
         return
     if callable(text):
         text()
+    elif not isinstance(text, blocks.Page):
+        print(render_blocks(text))
     elif form in PRINTED:
         print(render_printed(page_blocks(text), "latex" if form == "latex" else "markdown"))
     elif asked.full():

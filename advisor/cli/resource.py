@@ -3,16 +3,11 @@
 from pathlib import Path
 
 from advisor.cli.declared import option
-from advisor.cli.options import (
-    Seed,
-    file,
-    gave_json,
-    print_warnings,
-    read_budget,
-)
-from advisor.cli.outputs import nothing_lost
+from advisor.cli.models import lines, warned
+from advisor.cli.options import Seed, file, read_budget
+from advisor.cli.outputs import nothing_lost, show
 from advisor.cli.progress import timed_work
-from simulator import calibration, characterisation, files, models, units
+from simulator import blocks, calibration, characterisation, files, models, units
 
 RESOURCE_BUDGET = "60s"
 LEAST_BUDGET_S, RESOURCE_ENDING_S = 10.0, 1.0
@@ -38,10 +33,8 @@ def resource(
     model, path = calibrated(output, budget=budget, memory=memory, seed=seed)
     document = model.to_dict()
     document["provenance"] = {name: value for name, value in document["provenance"].items() if name != "runs"}
-    if gave_json(document | {"command": "lab resource", "file": str(path)}):
-        return
-    _tell_resource(model)
-    print(f"model written to {path}")
+    shown = [*_shown(model), lines(f"model written to {path}")]
+    show(document | {"command": "lab resource", "file": str(path)}, shown, {})
 
 
 def calibrated(
@@ -64,32 +57,23 @@ def calibrated(
             memory=times,
             on_progress=on_progress,
         )
-    with nothing_lost(model.to_dict(), lambda: _tell_resource(model)):
+    with nothing_lost(model.to_dict(), lambda: show(model.to_dict(), _shown(model), {})):
         calibration.save_resource_model(model, path)
     return model, path
 
 
-def _tell_resource(model: "models.HardwareModel") -> None:
-    rests_on = model.provenance
-    print(model.name)
+def _shown(model: "models.HardwareModel") -> list[blocks.Block]:
+    """By which methods costs are known, and how far off they are."""
+    fits, memory, rows = model.provenance["fits"], model.provenance["memory"], []
     for method in model.methods:
-        vector = model.vector(method)
-        print(f"{method}: {'; '.join(vector.notes[:1])}")
-        fit = rests_on["fits"].get(method)
-        if fit:
-            held = fit["held_out_mean_error_percent"]
-            print(
-                f"  {fit['operations']} operations; mean error {fit['mean_error_percent']:.0f} % where it was fitted, "
-                f"{held:.0f} % on programs left out"
-            )
-        if method in {"dbc", "poc", "hllc"}:
-            costs = ", ".join(f"{name} {1e9 * cost.seconds:.3g}" for name, cost in vector.costs.items())
-            print(f"  ns: {costs}")
-    memory = rests_on["memory"]
-    print(f"memory ({memory['source']}), ns per word: {_by_size(memory['working_sets_bytes'], memory['word_s'])}")
-    print_warnings(model.warnings)
-
-
-def _by_size(sizes: list[float], times_s: list[float]) -> str:
-    pairs = zip(sizes, times_s, strict=True)
-    return ", ".join(f"{1e9 * time:.3g} at {units.show_size(round(size))}" for size, time in pairs)
+        fit = fits.get(method, {})
+        errors = [fit.get(f"{name}_error_percent") for name in ("mean", "held_out_mean")]
+        said = ("-" if error is None else f"{error:.0f} %" for error in errors)
+        rows.append([method, *said, "; ".join(model.vector(method).notes[:1])])
+    sizes = zip(memory["working_sets_bytes"], memory["word_s"], strict=True)
+    words = ", ".join(f"{1e9 * time_s:.3g} at {units.show_size(round(size))}" for size, time_s in sizes)
+    return [
+        blocks.Text(model.name),
+        blocks.table("", ("method", "mean error", "on programs left out", "by"), rows),
+        lines(f"memory ({memory['source']}), ns per word: {words}", *warned(model.warnings)),
+    ]

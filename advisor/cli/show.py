@@ -1,5 +1,6 @@
 """`apportion show`: what any file or folder says: scenario, model, trace, runs, log of jobs, results; what ships."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,10 +9,20 @@ import typer
 import simulator
 from advisor.cli.check import summary
 from advisor.cli.declared import Given, Only, only_with, only_without, option
-from advisor.cli.described import stream_document, tell_stream, trace_summary
+from advisor.cli.described import stream_blocks, stream_document, trace_summary
 from advisor.cli.inputs import INPUT
-from advisor.cli.options import COLUMN, Plot, folder, gave_json, print_answers, print_warnings
-from simulator import ApportionError, calibration, files, models, shipped, units
+from advisor.cli.models import (
+    allocation_blocks,
+    lines,
+    memory_blocks,
+    neighbours_blocks,
+    network_blocks,
+    speed_blocks,
+    warned,
+)
+from advisor.cli.options import COLUMN, Plot, folder, gave_json
+from advisor.cli.outputs import show as show_result
+from simulator import ApportionError, blocks, calibration, files, shipped
 
 WRITER = "apportion calibrate"
 MANIFEST = "manifest.json"
@@ -25,8 +36,6 @@ JOBS = {
     "quickstart": "result.json",
 }
 """Which file of a folder holds the document of a command."""
-SIZES_BYTES = (1, 2**10, 2**16, 2**20, 2**24)
-"""Messages of a network model that are shown."""
 MOST_BYTES = 2**24
 """Of a document of job streams."""
 MOST_ROWS = 40
@@ -115,14 +124,55 @@ def _show_model(path: Path, plot: Path | None, held_out: Path | None, memory: Pa
         kind = _kind_of(path)
         if memory is not None:
             _predict(path, memory, kernel=kernel, plot=plot)
-        elif kind == "network":
-            _show_network(path)
-        elif kind == "neighbours":
-            _show_neighbours(path)
-        elif kind in {"runtime", "memory", "process_count"}:
+        elif kind == "runtime":
             _show_fields(path, kind)
-        else:
+        elif kind is None or kind == "speed":
             _show_speeds(path, plot=plot, held_out=held_out)
+        else:
+            _show_document(path, *OF_KIND[kind](path))
+
+
+def _network(path: Path) -> tuple[dict[str, Any], Sequence[blocks.Block]]:
+    model, document = calibration.load_network_model(path)
+    return document, network_blocks(document, model, calibration.message_cost(document, path))
+
+
+def _neighbours(path: Path) -> tuple[dict[str, Any], Sequence[blocks.Block]]:
+    document = calibration.read_neighbours(path).to_dict()
+    return document, neighbours_blocks(document)
+
+
+def _memory(path: Path) -> tuple[dict[str, Any], Sequence[blocks.Block]]:
+    document = calibration.load_memory_model(path)[1]
+    return document, memory_blocks(document)
+
+
+def _allocation(path: Path) -> tuple[dict[str, Any], Sequence[blocks.Block]]:
+    return files.read_json(path), allocation_blocks(calibration.load_allocation_fit(path), path)
+
+
+OF_KIND = {"network": _network, "neighbours": _neighbours, "memory": _memory, "process_count": _allocation}
+"""Kind of model -> its document, and what is said of it."""
+
+
+def _show_document(path: Path, document: dict[str, Any], shown: Sequence[blocks.Block]) -> None:
+    first, *others = shown
+    title = blocks.Text(f"{path}: {first.text}") if isinstance(first, blocks.Text) else first
+    show_result(document | {"command": "show"}, [title, *others], {})
+
+
+def _show_speeds(path: Path, *, plot: Path | None, held_out: Path | None) -> None:
+    """Points, assumptions, warnings; a picture and held-out points if asked for."""
+    from simulator.calibration.bands import read_recorded_sizes
+
+    band, document = calibration.load_speed_model(path)
+    truth = None if held_out is None else read_recorded_sizes(held_out)
+    if plot is not None:
+        sampled = None if truth is None else (truth.sizes, truth.speeds(truth.sizes))
+        simulator.plots.speed(band, document.get("points", ()), held_out=sampled).save(plot)
+    more = [] if truth is None else [f"held out: {truth.accuracy(band)}"]
+    more += [] if plot is None else [f"picture written to {plot}"]
+    _show_document(path, document, [*speed_blocks(document, band), lines(*more)])
 
 
 def _show_shipped(output: Path | None) -> None:
@@ -168,20 +218,15 @@ def _show_runs_kept(path: Path) -> None:
 def _show_log(path: Path) -> None:
     """A stream of jobs as it is, not cleaned."""
     document = stream_document(simulator.read_stream(path, cleaning="none")) | {"command": "show", "log": str(path)}
-    if not gave_json(document):
-        tell_stream(document)
+    show_result(document, stream_blocks(document), {})
 
 
 def _show_fields(path: Path, kind: str | None) -> None:
     """Of a model that `predict` or `advise` asks: what it says in its file in few words."""
     document = files.read_json(path)
-    if gave_json(document | {"command": "show"}):
-        return
-    print(f"{path}: a {kind} model; `apportion {'advise' if kind == 'process_count' else 'predict'} {path}` answers")
-    for name, value in document.items():
-        if isinstance(value, str | int | float):
-            print(f"  {name}: {value}")
-    print_warnings(document.get("warnings", ()))
+    said = [f"  {name}: {value}" for name, value in document.items() if isinstance(value, str | int | float)]
+    about = f"a {kind} model; `apportion predict {path}` answers"
+    _show_document(path, document, [blocks.Text(about), lines(*said, *warned(document.get("warnings", ())))])
 
 
 def document_of_jobs(path: Path) -> tuple[Path, dict[str, Any]] | None:
@@ -206,71 +251,14 @@ def _show_jobs(path: Path, document: dict[str, Any]) -> None:
     from advisor.report.pages import page_of, read_answer
 
     answer = read_answer(document, path)
-    if gave_json(document | {"command": "show", "shown": document["command"]}):
-        return
     page = page_of(answer)
-    print(f"{page.title}\n\n{page.answer}")
-    for name, text in page.facts.items:
-        print(f"  {name}: {text}")
-    print_warnings(page.warnings)
-
-
-def _show_network(path: Path) -> None:
-    """Message times at a few sizes, and what messages cost."""
-    model, document = calibration.load_network_model(path)
-    cost = calibration.message_cost(document, path)
-    if gave_json(document | {"command": "show"}):
-        return
-    print(f"{path}: {model.name}, {len(document.get('points', {}).get('bytes', ()))} message times")
-    predicted = model.predict(SIZES_BYTES, 1.0)
-    for size, mean_s in zip(SIZES_BYTES, predicted.mean_s.tolist(), strict=True):
-        print(f"{units.show_size(size):>10}{units.show_duration(mean_s):>12}")
-    if model.form.doubt is not None:
-        print(models.noise_and_doubt(model.form.doubt, sizes=SIZES_BYTES))
-    for line in ("CPU of messages: not measured",) if cost is None else cost.lines():
-        print(line)
-    print_warnings(document.get("warnings", ()))
-
-
-def _show_speeds(model: Path, *, plot: Path | None, held_out: Path | None) -> None:
-    """Points, assumptions, warnings; a picture and held-out points if asked for."""
-    from simulator.calibration.bands import read_recorded_sizes
-
-    band, document = calibration.load_speed_model(model)
-    if gave_json(document | {"command": "show"}):
-        return
-    points = sorted(document.get("points", ()), key=lambda point: float(point["size_elements"]))
-    spent = units.show_duration(float(document.get("experimental_s", 0)))
-    print(f"{model}: speed by {document.get('method', '?')}, {len(points)} points in {spent} of runs")
-    print(f"{'elements':>14}{'low':>12}{'mean':>12}{'high':>12}   volume per second")
-    for point in points:
-        speed = point["speed"]
-        print(f"{point['size_elements']:>14.6g}{speed['low']:>12.4g}{speed['mid']:>12.4g}{speed['high']:>12.4g}")
-    if document.get("largest_reason"):
-        print(document["largest_reason"])
-    print(models.noise_and_doubt(band.doubt, band.noise, sizes=band.sizes))
-    for line in document.get("assumptions", ()):
-        print(f"assumed: {line}")
-    print_answers((check["assumption"], check["holds"]) for check in document.get("shape", ()))
-    print_warnings(document.get("warnings", ()))
-    truth = None if held_out is None else read_recorded_sizes(held_out)
-    if truth is not None:
-        print(f"held out: {truth.accuracy(band)}")
-    if plot is not None:
-        sampled = None if truth is None else (truth.sizes, truth.speeds(truth.sizes))
-        simulator.plots.speed(band, points, held_out=sampled).save(plot)
-        print(f"picture written to {plot}")
-
-
-def _show_neighbours(model: Path) -> None:
-    """Domains, what was measured, and what to know."""
-    from advisor.cli.calibrate_neighbours import tell
-
-    document = calibration.read_neighbours(model).to_dict()
-    if gave_json(document | {"command": "show"}):
-        return
-    print(f"{model}: what computations on {document['pe_count']} PEs lose to each other")
-    tell(document)
+    said: list[blocks.Block] = [
+        blocks.Text(page.title),
+        blocks.Text(page.answer),
+        page.facts,
+        lines(*warned(page.warnings)),
+    ]
+    show_result(document | {"command": "show", "shown": document["command"]}, said, {})
 
 
 def _show_results(path: Path) -> None:
@@ -314,18 +302,18 @@ def _predict(model: Path, memory: Path, *, kernel: str | None, plot: Path | None
     found = calibration.predict_speed(model, memory, kernel=kernel)
     if plot is not None:
         simulator.plots.predicted(found).save(plot)
-    if gave_json(found.to_dict() | {"command": "show"}):
-        return
-    print(f"{found.kernel}: measured speed, and speed predicted by the levels of {memory} and by all of that model")
-    print(f"{'elements':>14}{'measured':>12}{'levels':>12}{'model':>12}   volume per second")
-    rows = zip(found.sizes, found.measured, found.by_levels, found.by_model, strict=True)
-    for place, row in enumerate(rows):
-        known = "   taken as known" if place == found.reference else ""
-        print(f"{row[0]:>14.6g}" + "".join(f"{speed:>12.4g}" for speed in row[1:]) + known)
+    rows = [
+        [f"{size:.6g}", *(f"{speed:.4g}" for speed in speeds)]
+        for size, *speeds in zip(found.sizes, found.measured, found.by_levels, found.by_model, strict=True)
+    ]
+    errors = []
     for name, predicted in (("levels", found.by_levels), ("model", found.by_model)):
-        errors, above = found.errors(predicted), found.errors_above(predicted)
+        off, above = found.errors(predicted), found.errors_above(predicted)
         beyond = f"; {above.mean():.1%} on average above the size taken as known" if above.size else ""
-        print(f"by the {name}: error {errors.mean():.1%} on average, {errors.max():.1%} at most{beyond}")
-    print_warnings(found.warnings)
-    if plot is not None:
-        print(f"picture written to {plot}")
+        errors.append(f"by the {name}: error {off.mean():.1%} on average, {off.max():.1%} at most{beyond}")
+    about = f"speed of {found.kernel} measured, and predicted by the levels of {memory} and by all of that model"
+    note = f"taken as known: {found.sizes[found.reference]:.6g} elements"
+    table = blocks.table("", ("elements", "measured", "levels", "model"), rows, text_columns=0, note=note)
+    picture = [] if plot is None else [f"picture written to {plot}"]
+    shown: list[blocks.Block] = [blocks.Text(about), table, lines(*errors, *warned(found.warnings), *picture)]
+    _show_document(model, found.to_dict(), shown)

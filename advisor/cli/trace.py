@@ -9,8 +9,10 @@ import typer
 import simulator
 from advisor.cli.declared import only_with, only_without, option
 from advisor.cli.inputs import INPUT
-from advisor.cli.options import COLUMN, LENGTH, Plot, gave_json, print_warnings
-from simulator import ScenarioError, models, units
+from advisor.cli.models import lines, warned
+from advisor.cli.options import COLUMN, LENGTH, Plot
+from advisor.cli.outputs import show
+from simulator import ScenarioError, blocks, models, units
 
 FEW_WINDOWS = 5
 """Futures that do not overlap, below which a study says that they are few."""
@@ -64,15 +66,21 @@ def _bounds(curves: "models.LoadFunctions", ideals: list[float], asked: dict[str
     if plot is not None:
         simulator.plots.load_functions(curves).save(plot)
     columns = {name: getattr(curves, name).tolist() for name in ("t_s", "l_min", "l_max")}
-    if gave_json({"format": 1, "command": "lab trace"} | asked | columns | {"runs": runs}):
-        return
-    print(f"{'window':>12}{'l_min':>12}{'l_max':>12}")
-    for index in sorted({0, *(curves.t_s.size * part // 10 - 1 for part in range(1, 11))} - {-1}):
-        print(f"{curves.t_s[index]:>10g} s{curves.l_min[index]:>12.4f}{curves.l_max[index]:>12.4f}")
-    for run in runs:
-        longest = "never ends" if run["time_max_s"] is None else f"{run['time_max_s']:.4g} s"
-        shortest = "never ends" if run["time_min_s"] is None else f"{run['time_min_s']:.4g} s"
-        print(f"{run['ideal_s']:g} s on an idle PE: {shortest} under the least load, {longest} under the greatest")
+    shown = sorted({0, *(curves.t_s.size * part // 10 - 1 for part in range(1, 11))} - {-1})
+    rows = [(f"{curves.t_s[row]:g} s", f"{curves.l_min[row]:.4f}", f"{curves.l_max[row]:.4f}") for row in shown]
+    ends = [[_ends(run[name]) for name in ("ideal_s", "time_min_s", "time_max_s")] for run in runs]
+    show(
+        {"format": 1, "command": "lab trace"} | asked | columns | {"runs": runs},
+        [
+            blocks.table("", ("window", "l_min", "l_max"), rows, text_columns=0),
+            blocks.table("", ("on an idle PE", "least load", "greatest"), ends, text_columns=0),
+        ],
+        {},
+    )
+
+
+def _ends(run_s: float | None) -> str:
+    return "never ends" if run_s is None else f"{run_s:.4g} s"
 
 
 def _study(
@@ -89,13 +97,21 @@ def _study(
     if plot is not None:
         simulator.plots.load_study(rows, step_s=step_s).save(plot)
     about = {"format": 1, "command": "lab trace", "step_s": step_s, "window": width}
-    if gave_json(about | {"rows": [row.to_dict() for row in rows]}):
-        return
-    print(f"{'history':>10}{'hit ratio':>12}{'at window':>12}{'area':>14}{'distance':>12}{'forecasts':>12}")
-    for row in rows:
-        hits = f"{row.hit_ratio:>12.1%}{row.hit_ratio_at_window:>12.1%}"
-        print(f"{row.history * step_s:>8g} s{hits}{row.area_s:>12.4g} s{row.width:>12.4f}{row.instants:>12}")
-    fewest = min(row.windows for row in rows)
+    cells = [
+        (
+            f"{row.history * step_s:g} s",
+            *(f"{part:.1%}" for part in (row.hit_ratio, row.hit_ratio_at_window)),
+            f"{row.area_s:.4g} s",
+            f"{row.width:.4f}",
+            str(row.instants),
+        )
+        for row in rows
+    ]
+    fewest, few = min(row.windows for row in rows), []
     if fewest < FEW_WINDOWS:
         counted = "one window" if fewest == 1 else f"{fewest} windows that do not overlap"
-        print_warnings([f"the forecasts look at {counted} only: shares of so few say little; record for longer"])
+        few = [f"the forecasts look at {counted} only: shares of so few say little; record for longer"]
+    table = blocks.table(
+        "", ("history", "hit ratio", "at window", "area", "distance", "forecasts"), cells, text_columns=0
+    )
+    show(about | {"rows": [row.to_dict() for row in rows]}, [table, lines(*warned(few))], {})

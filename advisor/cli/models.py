@@ -1,0 +1,211 @@
+"""What models say at a terminal, as blocks: the same when one is made and when its file is shown."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import simulator
+from simulator import blocks, calibration, models, units
+
+SIZES_BYTES = (1, 2**10, 2**16, 2**20, 2**24)
+"""Messages of a network model that are shown."""
+ANSWERS = {None: "not known", True: "yes", False: "no"}
+"""Whether an assumption holds."""
+Document = Mapping[str, Any]
+"""A model's file."""
+Shown = list[blocks.Block]
+
+
+def lines(*texts: str | None) -> blocks.Listing:
+    """Those of the lines that say something."""
+    return blocks.Listing("\n".join(text for text in texts if text))
+
+
+def warned(texts: Iterable[str]) -> list[str]:
+    """What to know before the numbers above are trusted."""
+    return [f"warning: {text}" for text in texts]
+
+
+def share(value: float | None) -> str:
+    """As a percentage, or a dash."""
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def speed_blocks(document: Document, band: "simulator.SpeedBand", *more: str) -> Shown:
+    """Points, what was assumed, and whether the band is usable: by its doubt, which one of a stated width has not."""
+    from advisor import wording
+
+    points = sorted(document.get("points", ()), key=lambda point: float(point["size_elements"]))
+    rows = [
+        (f"{point['size_elements']:.6g}", *(f"{point['speed'][end]:.4g}" for end in ("low", "mid", "high")))
+        for point in points
+    ]
+    spent = units.show_duration(float(document.get("experimental_s", 0)))
+    error = None if band.doubt is None else float((band.doubt.at(band.sizes) ** 2).mean() ** 0.5)
+    incomplete, violated, lacking = document.get("incomplete", ()), document.get("assumptions_violated", ()), ""
+    if incomplete and points:
+        lacking = f"the budget ended it at {points[-1]['size_elements']:.3g} elements"
+    elif violated:
+        lacking = f"{len(violated)} of its assumptions do not hold, see the warnings"
+    return [
+        blocks.Text(f"{document.get('method', '?')}: {len(points)} points in {spent} of runs"),
+        blocks.table("", ("elements", "low", "mean", "high, volume per second"), rows, text_columns=0),
+        lines(
+            document.get("largest_reason"),
+            models.noise_and_doubt(band.doubt, band.noise, sizes=band.sizes),
+            *more,
+            *(f"incomplete: {line}" for line in incomplete),
+            *(f"assumed: {line}" for line in document.get("assumptions", ())),
+            *(f"{one['assumption']}: {ANSWERS[one['holds']]}" for one in document.get("shape", ())),
+            *warned(line for line in document.get("warnings", ()) if line not in incomplete),
+            wording.verdict(wording.SPEEDS, error, by="doubt", lacking=lacking),
+        ),
+    ]
+
+
+def _forms(document: Document) -> blocks.Table:
+    """Forms that were fitted, with their errors where they were fitted and on what was held out."""
+    held = {one["name"]: one["mean"] for one in document.get("held_out", {}).get("models", ())}
+    rows = []
+    for one in document["models"]:
+        own = one["held_out"]["mean_relative_error"] if one.get("held_out") else one.get("held_out_mean")
+        physical = "yes" if one["physical"] else f"no: {'; '.join(one['faults'])}"
+        rows.append([one["name"], *map(share, (one["mean_relative_error"], held.get(one["name"], own))), physical])
+    return blocks.table("", ("model", "mean error", "held out", "physical"), rows)
+
+
+def network_blocks(document: Document, model: Any, cost: Any, *more: str) -> Shown:
+    """The form chosen and all forms with their errors, times at a few sizes, and what messages cost."""
+    from advisor import wording
+
+    known, doubt = "models" in document, model.form.doubt
+    chosen = next(one for one in document["models"] if one["name"] == document["chosen"]) if known else {}
+    times_s = zip(SIZES_BYTES, model.predict(SIZES_BYTES, 1.0).mean_s.tolist(), strict=True)
+    rows = [(units.show_size(size), units.show_duration(time_s)) for size, time_s in times_s]
+    left_out = chosen["held_out"]["mean_relative_error"] if known else None
+    return [
+        blocks.Text(f"chosen: {document['chosen']} ({document['criterion']})" if known else model.name),
+        *([_forms(document)] if known else []),
+        blocks.table("", ("message", "takes"), rows),
+        lines(
+            *map(_parameter, chosen.get("parameters", ())),
+            *chosen.get("notes", ()),
+            None if doubt is None else models.noise_and_doubt(doubt, sizes=SIZES_BYTES),
+            *more,
+            *(("CPU of messages: not measured",) if cost is None else cost.lines()),
+            *warned(document.get("warnings", ())),
+            wording.verdict(wording.MESSAGES, left_out, by="in the mean, on points that it was not fitted to"),
+        ),
+    ]
+
+
+def _parameter(one: Document) -> str:
+    value = "not known" if one["value"] is None else f"{one['value']:.4g} +- {one['standard_error']:.2g}"
+    return f"{one['name']}: {value} {one['unit']}{' (' + one['note'] + ')' if one['note'] else ''}"
+
+
+def memory_blocks(document: Document, *more: str) -> Shown:
+    """All forms with their errors, the levels of the one chosen, and what the system says of them."""
+    from advisor import wording
+
+    chosen = next(one for one in document["models"] if one["name"] == document["chosen"])
+    held = {one["name"]: one["mean"] for one in document.get("held_out", {}).get("models", ())}
+    rows = [(str(number), *_level(level)) for number, level in enumerate(chosen["parameters"], start=1)]
+    error = held.get(chosen["name"], chosen["held_out_mean"])
+    return [
+        blocks.Text(f"chosen: {document['chosen']}"),
+        _forms(document),
+        blocks.table("", ("level", "capacity", "latency", "gap"), rows),
+        lines(
+            *more,
+            *map(_reported, document["comparison"]),
+            *warned(document["warnings"]),
+            wording.verdict(wording.WORDS, error, by="in the mean, on cells that it was not fitted to"),
+        ),
+    ]
+
+
+def _level(level: Document) -> list[str]:
+    """What it holds, the rest beyond the last capacity, and what a word takes in it."""
+    capacity = level["capacity_bytes"]
+    times = [f"{1e9 * level[name]:.3g} ns" for name in ("latency_s", "gap_s")]
+    return ["the rest" if capacity is None else units.show_size(round(capacity)), *times]
+
+
+def _reported(one: Document) -> str:
+    near = one["nearest_fitted_bytes"]
+    says = "no fitted capacity" if near is None else f"nearest fitted {units.show_size(round(near))}"
+    reported = units.show_size(round(one["reported_bytes"]))
+    return f"{one['name']}: the system reports {reported}, {says}{', within a factor of 2' if one['agrees'] else ''}"
+
+
+def neighbours_blocks(document: Document) -> Shown:
+    """Domains, what each computation keeps next to others, and how far off the model is."""
+    from advisor import wording
+
+    held = document["held_out"] or {}
+    pairs = [
+        (f"{one['subject']}:{one['size_elements']:.4g}", " ".join(one["beside"]), f"{one['ratio']:.3f}")
+        for one in document["pairs"]
+    ]
+    none = "no domain: nothing on this machine was seen to slow anything else beyond what is said below"
+    better = f"no interaction would be {share(held.get('no_interaction_mean'))} off" if held else None
+    by = "in the mean, on pairs left out of the fit"
+    return [
+        blocks.Text(f"what computations on {document['pe_count']} PEs lose to each other"),
+        lines(*(map(_domain, document["domains"]) if document["domains"] else [none])),
+        blocks.table("", ("computation", "together with", "time over alone"), pairs, text_columns=2),
+        lines(
+            better,
+            *warned(document["warnings"]),
+            wording.verdict(wording.TOGETHER, held.get("model_mean"), by=by),
+        ),
+    ]
+
+
+def _domain(domain: Document) -> str:
+    more = ", ".join(f"{name} {value}" for name, value in domain.items() if name not in {"kind", "name"})
+    return f"{domain.get('name', domain.get('level', domain['kind']))} ({domain['kind']}): {more}"
+
+
+def allocation_blocks(fitted: "calibration.AllocationFit", runs: object) -> Shown:
+    """What was measured of processes on kinds of PEs, and how well it fits."""
+    measured = fitted.measured
+    sizes = ", ".join(f"{size:g}" for size in measured.sizes)
+    most = [f"{kind} up to {pes}x{each}" for kind, (pes, each) in zip(measured.kinds, measured.most, strict=True)]
+    rows = [
+        (name, str(one["runs"]), share(one["mean_error"]), share(one["largest_error"]), f"{100 * one['inside']:.0f} %")
+        for name, one in fitted.quality.items()
+    ]
+    return [
+        lines(
+            f"{runs}: {measured.runs} runs of {len(measured.allocations)} configurations at sizes {sizes}",
+            f"kinds (PEs x processes on each): {', '.join(most)}; at most {measured.most_processes} processes in all",
+        ),
+        blocks.table("", ("", "runs", "mean error", "largest", "within 90 % interval"), rows),
+        lines(*warned(fitted.warnings)),
+    ]
+
+
+def plan_blocks(made: "calibration.ConstructionPlan") -> Shown:
+    """Kinds of PEs, the runs to make and what they take."""
+    inside = [run for run in made.runs if not run.reserve]
+    reserve = sum(run.repetitions for run in made.runs if run.reserve)
+    rows = [(made.label(*run.key), f"{run.repetitions}", f"{run.expected_s:.3g}", run.why) for run in inside]
+    sizes, share_of_all = ", ".join(f"{size:g}" for size in made.at), made.expected_s / made.full_s
+    runs = f"{sum(run.repetitions for run in inside)} runs, about {made.expected_s:.3g} s"
+    return [
+        lines(*map(_kind, made.kinds)),
+        blocks.table("", ("run", "times", "seconds", "why"), rows),
+        lines(
+            f"{runs} of the budget of {made.budget_s:.3g} s; every configuration at N {sizes} would take about "
+            f"{made.full_s:.3g} s ({share_of_all:.1%})",
+            f"{reserve} more runs are listed in case these cost less than guessed" if reserve else None,
+            *warned(made.notes),
+        ),
+    ]
+
+
+def _kind(kind: Any) -> str:
+    speed = "speed not known" if kind.speed is None else units.show_rate(kind.speed, "units/s")
+    load = f", {kind.competitors:g} competitors" if kind.competitors else ""
+    return f"kind {kind.name}: {len(kind.pes)} PEs, up to {kind.most} processes on each, {speed}{load}"
