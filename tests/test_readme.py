@@ -4,6 +4,7 @@ import os
 import platform
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -17,8 +18,12 @@ TEXT = README.read_text(encoding="utf-8")
 LINES = TEXT.splitlines()
 PAGES = {name: ROOT / name for name in ("README.md", "scenarios/tutorial/commands.md")}
 SHOWN = [
-    (name, *command) for name, path in PAGES.items() for command in shown.commands(path.read_text(encoding="utf-8"))
+    pytest.param(name, told, marks=[pytest.mark.slow] if told[0][0][0] == "whatif" else [], id=" ".join(told[0][0][:2]))
+    for name, path in PAGES.items()
+    for language, block in shown.blocks(path.read_text(encoding="utf-8"))
+    if language == "console" and (told := list(shown.commands(f"```console\n{block}```")))
 ]
+"""Page and commands of each block; a what-if takes a quarter of a minute."""
 LEAST_BYTES, MOST_BYTES = 5_000, 7_000
 FIRST_LETTERS, FIRST_LINES = 600, 25
 PYTHON_LINES = 8
@@ -40,22 +45,23 @@ def test_the_first_command_and_its_result_are_in_the_first_lines():
 
 
 def test_there_is_something_to_check():
-    assert len([name for name, *_ in SHOWN if name == "README.md"]) == 2
-    assert len(SHOWN) >= 9
+    assert len([case for case in SHOWN if case.values[0] == "README.md"]) == 2
+    assert len(SHOWN) >= 4
     lines = shown.first(TEXT, "python").splitlines()
     assert 0 < len([line for line in lines if line]) <= PYTHON_LINES
     rows = [line for line in LINES if line.startswith("|") and "`apportion " in line]
     assert len(rows) == 8
 
 
-@pytest.mark.parametrize(("name", "arguments", "output"), SHOWN)
-def test_commands_print_what_is_shown(corpus, monkeypatch, name, arguments, output):
+@pytest.mark.parametrize(("name", "commands"), SHOWN)
+def test_commands_print_what_is_shown(corpus, monkeypatch, name, commands):
     monkeypatch.setattr("advisor.cli.whatif._where", lambda *_: thread)  # a worker takes seconds to start
-    here = arguments[0] != "simulate"  # whose engine depends on what this process has compiled
-    done = (apportion_here if here else apportion)(*arguments)
-    told = [line for line in without_progress(done.stderr) if not is_aside(line)]
-    assert (done.returncode, told) == (0, [])
-    corpus.text(PAGES[name], output, shown.cut(done.stdout, output))
+    for arguments, output in commands:
+        here = arguments[0] != "simulate"  # whose engine depends on what this process has compiled
+        done = (apportion_here if here else apportion)(*arguments)
+        told = [line for line in without_progress(done.stderr) if not is_aside(line)]
+        assert (done.returncode, told) == (0, [])
+        corpus.text(PAGES[name], output, shown.cut(done.stdout, output))
 
 
 def is_aside(line):
@@ -70,6 +76,15 @@ def test_the_python_example_prints_what_is_shown(corpus, capsys, monkeypatch):
     told = capsys.readouterr()
     assert told.err == ""
     corpus.text(README, next(block for block in texts() if block.startswith("two-to-one")), told.out)
+
+
+def test_three_lines_read_what_a_process_gets(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out/cluster").mkdir(parents=True)
+    (tmp_path / "out/cluster/partition.csv").write_text("rank,host,pe,first,units\n0,a,x,0,3\n1,b,y,3,2\n")
+    known = {"Path": Path, "matrix": [0, 1, 2, 3, 4], "rank": 1}
+    exec(compile(shown.first(TEXT, "py"), README, "exec"), known)  # noqa: S102 - our own page
+    assert known["mine"] == [3, 4]
 
 
 def texts():

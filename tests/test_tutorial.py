@@ -82,7 +82,7 @@ def test_an_advice_explained(corpus, tmp_path):
     ((told, _),) = follow("explained.md", tmp_path)
     quoted = shown.first(text_of("explained.md"), "text")
     reasons, _, _ = told[told.index("What is not known, by source\n") :].partition("\nAll candidates")
-    corpus.text(TUTORIAL / "explained.md", quoted, reasons)
+    corpus.text(TUTORIAL / "explained.md", quoted, shown.cut(reasons, quoted))
 
 
 def your_own_cluster(corpus, folder, commands):
@@ -116,11 +116,11 @@ def test_a_cluster_of_your_own_is_advised_and_the_same_in_python(corpus, tmp_pat
 @pytest.mark.slow
 def test_the_way_from_nodes_to_a_cluster(corpus, tmp_path):
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
-    told = list(follow("from-nodes.md", tmp_path))
+    told = list(follow("clusters.md", tmp_path))
     assert len(told) == 4
     for output, quoted in told:
         if quoted:
-            corpus.text(TUTORIAL / "from-nodes.md", quoted, output)
+            corpus.text(TUTORIAL / "clusters.md", quoted, output)
 
 
 def alike(told, quoted):
@@ -138,5 +138,5 @@ def test_the_way_from_runs_to_processes_per_pe(tmp_path):
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     told = list(follow("allocation.md", tmp_path))
     assert len(told) == 3
-    assert all(alike(output, quoted) for output, quoted in told)
+    assert all(alike(shown.cut(output, quoted), quoted) for output, quoted in told)
     assert (tmp_path / "hosts").read_text().splitlines()[1:] == ["athlon:3", *(f"p2-{n}:1" for n in range(1, 9))]

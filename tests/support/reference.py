@@ -9,10 +9,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
-from simulator.base import files, units
+from simulator.base import files
 from simulator.base.form import Form
-from simulator.base.names import MAX_NAMES
-from simulator.base.yaml_document import MAX_BYTES, MAX_DEPTH, MAX_NODES, MAX_TOML, MAX_WRITTEN, MOST_CONFIGURATIONS
 from simulator.platform.domains import (
     DOMAIN_FORMS,
     CacheDemandForm,
@@ -22,14 +20,12 @@ from simulator.platform.domains import (
     LoadDemandsForm,
     MemoryDemandForm,
 )
-from simulator.platform.networks.link import LINK_KINDS, AnyLinkForm
+from simulator.platform.networks.link import LINK_KINDS, AnyLinkForm, FileForm
 from simulator.platform.networks.network import NetworkForm
 from simulator.platform.networks.topologies import TOPOLOGIES
 from simulator.platform.nodes import LoadForm, TraceForm
 from simulator.programs.applications import PARAMETERS
-from simulator.programs.applications.parameters import MOST_STEPS, Duration, Field
-from simulator.programs.configuration import MOST_PLACED, MOST_PROCESSES
-from simulator.scenario_file.extending import MOST_FILES
+from simulator.programs.applications.parameters import Duration, Field
 from simulator.scenario_file.forms import (
     ApplicationForm,
     ConfigurationForm,
@@ -46,7 +42,6 @@ from simulator.scenario_file.memory import (
     SwapForm,
 )
 from simulator.scenario_file.nodes import NodeForm, PEForm, ResourcePEForm
-from simulator.scenario_file.scenario import MOST_REPLICATIONS
 from simulator.scenario_file.schemas import KINDS, file_schema
 from simulator.scenario_file.segs import (
     ArmForm,
@@ -112,31 +107,12 @@ def _names(form: type[Form], *, without: Sequence[str] = ()) -> str:
 
 
 def _links() -> str:
-    """Kinds of links."""
+    """Kinds of links that are written by hand, and the file of a fitted model."""
     rows = [
         (_names(form, without=list(AnyLinkForm.model_fields)), " ".join((form.__doc__ or "").split()))
-        for form in LINK_KINDS
+        for form in LINK_KINDS[: LINK_KINDS.index(FileForm) + 1]
     ]
     return _table(("fields of a link", "message time"), rows)
-
-
-def _limits() -> str:
-    """What a file may hold at most."""
-    rows = (
-        ("a file", f"{units.show_size(MAX_BYTES)}; it can extend {MOST_FILES} in a row"),
-        ("values of a file", f"{MAX_WRITTEN:,}; {MAX_NODES:,} once aliases are expanded; {MAX_TOML:,} in TOML"),
-        ("levels of a file", f"{MAX_DEPTH}"),
-        (
-            "a number",
-            f"{units.MOST_LETTERS:,} letters with its unit, and 1.8e308; {units.MOST_BYTES // 2**60} EiB for a size",
-        ),
-        ("PEs, and names of one pattern", f"{MAX_NAMES:,}"),
-        ("configurations", f"{MOST_CONFIGURATIONS:,}"),
-        ("processes", f"{MOST_PROCESSES:,} of a configuration, {MOST_PLACED:,} of all together"),
-        ("replications", f"{MOST_REPLICATIONS:,}"),
-        ("steps of an application's loop", f"{MOST_STEPS:,} (iterations, column blocks, panels)"),
-    )
-    return _table(("what", "at most"), [(what, most) for what, most in rows])
 
 
 def _topologies() -> str:
@@ -205,7 +181,6 @@ def _table(head: Row, rows: Sequence[Row]) -> str:
 
 _PES = "pes[]."
 _TABLES: dict[str, Callable[[], str]] = {
-    "limits": _limits,
     "scenario": lambda: _fields(("", ScenarioForm, ())),
     "extends": lambda: _fields(("extends.", ExtendsForm, ())),
     "nodes": lambda: _fields(
