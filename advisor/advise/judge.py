@@ -409,7 +409,7 @@ class Judge:
     ) -> Iterator[tuple[Configuration, Floats, Tables]]:
         """Each with its seconds and tables, see `Seen`, in the draws at some places of the order."""
         numbers = [self._order[place] for place in places] if self._order is not None else []
-        ordered = self.scenario.structured or any(one.repartition is not None for one in configurations)
+        ordered = any(one.repartition is not None for one in configurations)
         stretches = _consecutive(numbers) if ordered else [numbers] * bool(numbers)
         parts = [self._runs(configurations, stretch) for stretch in stretches]
         if parts and parts[0].truths is not None and (self._truths is None or self._truths.size <= places[-1]):

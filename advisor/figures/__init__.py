@@ -142,10 +142,10 @@ def _of_document(document: dict[str, Any], path: Path, *, folder: Path) -> Drawa
         return Drawable(what, _panels(drawings))
     if kind != "sweep" and command not in COMMANDS and command not in READ:
         raise ScenarioError(f"{path}: this is no result of {WRITERS}; name a folder or a file that one of them wrote")
-    what = "whatif" if kind == "sweep" else command
-    answer = read_answer(document, path) if command in READ and kind != "sweep" else document
+    what, counted = "whatif" if kind == "sweep" else command, command == "advise" and "best" in document
+    answer = read_answer(document, path) if command in READ and kind != "sweep" and not counted else document
     with files.understood(path, f"apportion {what}"):
-        draw_of = _sweep if kind == "sweep" else COMMANDS.get(command, _of_page)
+        draw_of = _sweep if kind == "sweep" else _process_counts_advised if counted else COMMANDS.get(command, _of_page)
         kinds = _panels(draw_of(answer, folder))
     if not kinds:
         raise ScenarioError(
@@ -299,7 +299,7 @@ def _ran_jobs(ran: RanJobs, folder: Path) -> Iterator[plots.Drawing]:
     yield from (plots.classes(ran.classes.get(kind, ()), what=what) for kind, what in job_metrics.CLASSES.items())
 
 
-def _allocated(document: Document, _folder: Path) -> Iterator[plots.Drawing]:
+def _process_counts_advised(document: Document, _folder: Path) -> Iterator[plots.Drawing]:
     def row(one: Document) -> dict[str, Any]:
         of_kinds = [
             f"{given['pes']} {kind} x {given['procs']}" for kind, given in one["configuration"].items() if given["pes"]
@@ -318,7 +318,6 @@ def _divided(document: Document, _folder: Path) -> Iterator[plots.Drawing]:
 
 
 COMMANDS: Mapping[str, Callable[[Any, Path], Iterator[plots.Drawing]]] = {
-    "allocate advise": _allocated,
     "jobs run": _ran_jobs,
     "partition": _divided,
     "simulate": _simulated,

@@ -154,7 +154,6 @@ class Elasticity:
 
     field: str
     others: str
-    about_base: bool
     here: Slope
     steps: tuple[Slope, ...]
 
@@ -318,7 +317,7 @@ def elasticity(line: Line, outcomes: Outcomes) -> Elasticity | None:
     ends = (0, len(kept) - 1) if base is None else _about([_value(stop) for stop, _ in kept], base)
     steps = [_slope(kept[place], kept[place + 1], outcomes, len(kept) - 1) for place in range(len(kept) - 1)]
     here = _slope(kept[ends[0]], kept[ends[1]], outcomes, 1)
-    return Elasticity(line.field, line.others, base is not None, here, tuple(steps))
+    return Elasticity(line.field, line.others, here, tuple(steps))
 
 
 def _about(values: Sequence[float], base: int) -> tuple[int, int]:

@@ -82,8 +82,7 @@ def run(  # noqa: PLR0913 - all by name
     stalled PE, with names; UnsupportedProgram if `compiled` is asked for what it does not interpret, with the reason.
 
     `replications`, `seed`, `first_replication`, `only`: in place of the scenario's own; the number of the first (number
-    r has the same draws in whichever call, of at most so many as the scenario has); and which of these, from 0 on,
-    where no units move and no links are doubted.
+    r has the same draws in whichever call, of at most so many as the scenario has); which of these, if no units move.
     `engine`: `process` (SimPy), `compiled` (Numba), or `auto`: `compiled` where it can, once that pays. Results are the
     same.
     `log_replications`, `threads`: keep the operation log of so many first replications; how many threads `compiled` may

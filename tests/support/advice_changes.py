@@ -41,8 +41,14 @@ def renamed(document, draws):
         node["name"] = names[node["name"]]
     for switch in document["platform"]["network"].get("switches", ()):
         switch["nodes"] = [names[name] for name in switch["nodes"]]
-    (own,) = document["configurations"].values()
-    own["pes"] = [names[name] for name in own["pes"]]
+    for own in document["configurations"].values():
+        own["pes"] = [names[name] for name in own["pes"]]
+    return document
+
+
+def with_ranks_in_another_order(document, draws):
+    own = document["configurations"]["mine"]
+    own["pes"] = [own["pes"][place] for place in draws.permutation(len(own["pes"]))]
     return document
 
 
@@ -137,6 +143,7 @@ def unchanged(document, _):
 CHANGES = {
     "nodes in another order": Change(shuffled, EXACT, EXACT),
     "nodes under other names": Change(renamed, EXACT, EXACT, drawn=False),
+    "ranks of the own configuration in another order": Change(with_ranks_in_another_order, EXACT, EXACT),
     "all takes four times as long": Change(scaled, SCALED_EXACT, SCALED_EXACT, scale=SCALE),
     "links of nodes written out": Change(with_links_written, EXACT, EXACT),
     "speeds of another kernel": Change(with_another_kernel, EXACT, EXACT),
@@ -153,6 +160,9 @@ CHANGES = {
 
 def plain(document):
     """A case that names nothing by its place in the file, and leaves no time to a default."""
-    document["configurations"] = {"as-now": {"partition": "equal", "pes": ["n0"]}}
+    every = [node["name"] for node in document["platform"]["nodes"]]
+    document["configurations"] = {
+        name: {"partition": "equal", "pes": pes} for name, pes in (("as-now", ["n0"]), ("mine", every))
+    }
     document["platform"]["network"]["loopback"] = {"latency": "1us", "bandwidth": "5GB/s"}
     return document

@@ -1,9 +1,9 @@
 """The advice: which PEs should take part with how many processes each, by a model fitted to measured runs."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,11 @@ from advisor.advise.export.hosts import (
 from advisor.advise.export.layout import check_hosts
 from advisor.advise.process_counts.space import (
     Allocations,
-    Configuration,
     Floats,
     Kinds,
     Limits,
     Space,
     SpaceAt,
-    as_configuration,
     space_of,
 )
 from advisor.advise.process_counts.wording import BASELINES, configuration_dict, configuration_text, page
@@ -113,62 +111,6 @@ def _near(space: Space, ranking: Allocations, members_s: Floats) -> list[str]:
     return [f"the runs cannot tell {best} from {second}{more}: {chance}; {stake}"]
 
 
-# Switch points: problem sizes from which on another configuration is best, by bisection.
-
-
-GRID = 33
-"""Sizes that are looked at before bisection, each as many times the one before."""
-MOST = 40
-"""Switch points that are listed; more are noise of the model."""
-
-
-class Switch(NamedTuple):
-    """Where the best changes."""
-
-    size: float
-    """Least size looked at from which the one above is best."""
-    last_below: float
-    """Largest size looked at where the one below was."""
-    below: Configuration | None
-    """What is best below, None if nothing is."""
-    above: Configuration | None
-
-
-def switch_points(
-    best_at: Callable[[float], Configuration | None], low: float, high: float, *, step: float = 1.0, grid: int = GRID
-) -> list[Switch]:
-    """All switch points that the grid tells apart, each to within a step, in ascending order.
-
-    Parameters
-    ----------
-    best_at
-        The best configuration at a size, None if there is none.
-    step
-        Sizes are looked at in multiples of it.
-    """
-    known: dict[int, Configuration | None] = {}
-
-    def best(place: int) -> Configuration | None:
-        if place not in known:
-            known[place] = best_at(place * step)
-        return known[place]
-
-    first, last = round(low / step), round(high / step)
-    if last <= first:
-        return []
-    places = np.unique(np.rint(np.geomspace(max(first, 1), last, grid)).astype(np.int64)).tolist()
-    open_ = [(a, b) for a, b in itertools.pairwise(places) if best(a) != best(b)]
-    found = []
-    while open_:
-        a, b = open_.pop()
-        if b - a == 1:
-            found.append(Switch(b * step, a * step, best(a), best(b)))
-            continue
-        middle = (a + b) // 2
-        open_ += [(x, y) for x, y in ((a, middle), (middle, b)) if best(x) != best(y)]
-    return sorted(found, key=lambda switch: switch.size)[:MOST]
-
-
 # What one would do without a model, with its estimate and how much longer it takes.
 
 
@@ -221,23 +163,11 @@ LISTED = 1000
 """Configurations that the ranking holds if nothing else is asked for."""
 SHORTLIST = 100
 """Best by estimate: regret is of these."""
-BEYOND = 2.0
-"""Switch points are looked for up to so many times the largest measured size."""
-
-
-@dataclass(frozen=True)
-class Switches:
-    """From which problem size on which configuration is best."""
-
-    low: float
-    high: float
-    """Sizes between which they were looked for."""
-    points: tuple[Switch, ...]
 
 
 @dataclass(frozen=True)
 class ProcessCountAdvice:
-    """Which configuration to run, by how much it is better than others, and where another is."""
+    """Which configuration to run, and by how much it is better than others."""
 
     kinds: Kinds
     """What may be used; a kind of the model that is not named is not used."""
@@ -257,7 +187,6 @@ class ProcessCountAdvice:
     regret: Regret
     """Of the advised one."""
     baselines: tuple[Baseline, ...]
-    switches: Switches
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -289,7 +218,7 @@ class ProcessCountAdvice:
         """Plain data for JSON."""
         return {
             "format": 1,
-            "command": "allocate advise",
+            "command": "advise",
             "size": self.size,
             "level": self.level,
             "kinds": {name: {"pes": pes, "most": most} for name, (pes, most) in self.kinds.items()},
@@ -319,24 +248,10 @@ class ProcessCountAdvice:
                 }
                 for one in self.baselines
             ],
-            "sizes": {"low": self.switches.low, "high": self.switches.high},
-            "switch_points": [
-                {
-                    "size": switch.size,
-                    "last_below": switch.last_below,
-                    "below": self.option(switch.below),
-                    "above": self.option(switch.above),
-                }
-                for switch in self.switches.points
-            ],
             "notes": list(self.notes),
             "warnings": list(self.warnings),
             "provenance": provenance.provenance(inputs=self.inputs),
         }
-
-    def option(self, best: Configuration | None) -> dict[str, dict[str, int]] | None:
-        """What a switch point names; None where no configuration is left."""
-        return None if best is None else self.named(np.array(best))
 
     def _repr_html_(self) -> str:
         return page(self.to_dict())
@@ -391,24 +306,10 @@ def advise_allocation(
         p_best=p_best[: listed.shape[0]],
         regret=Regret(float(expected[0]), float(risk[0]), float(p_best[0])),
         baselines=baselines_of(here, found[0], level),
-        switches=_switches(space, fitted, size),
         warnings=warnings_of(fitted, space, size, found, members_s),
         notes=tuple(_notes(here, None if top else listed.shape[0])),
         inputs=dict(inputs or {}),
     )
-
-
-def _switches(space: Space, fitted: AllocationFit, asked: float) -> Switches:
-    """From the smallest measured size to twice the largest, and to the one asked about."""
-    measured = fitted.measured.sizes
-    low, high = float(min(measured[0], asked)), float(max(BEYOND * measured[-1], asked))
-    whole = np.all(np.append(measured, asked) % 1 == 0)
-
-    def best_at(size: float) -> Configuration | None:
-        here = space.at(size)
-        return as_configuration(here.best(1)[0]) if here.fitting else None
-
-    return Switches(low, high, tuple(switch_points(best_at, low, high, step=1.0 if whole else low / 1000)))
 
 
 def _notes(here: SpaceAt, listed: int | None) -> list[str]:

@@ -10,7 +10,6 @@ from simulator import notebook, plots, units
 Document = Mapping[str, Any]
 TOP = 10
 """Configurations that a table shows if nothing else is asked for."""
-MOST_SWITCHES = 12
 BASELINES = {
     "one-per-pe": "one process on every PE",
     "fastest-kind": "one on each PE of the fastest kind",
@@ -31,10 +30,8 @@ def configuration_dict(
     return found | {name: {"pes": 0, "procs": 0} for name in known if name not in found}
 
 
-def configuration_text(configuration: Allocations | Document | None, kinds: Sequence[str] = ()) -> str:
+def configuration_text(configuration: Allocations | Document, kinds: Sequence[str] = ()) -> str:
     """`fast 1x2 + slow 3x1`: PEs times processes on each, of the kinds that take part."""
-    if configuration is None:
-        return "none: memory holds no configuration"
     if not isinstance(configuration, Mapping):
         configuration = configuration_dict(configuration, kinds)
     used = {name: part for name, part in configuration.items() if part["pes"]}
@@ -75,7 +72,7 @@ def _gained(document: Document) -> str:
 
 
 def render_choice(document: Document, *, top: int = TOP) -> str:
-    """The whole advice for a terminal: sentence, ranking, baselines, switch points, notes and warnings."""
+    """The whole advice for a terminal: sentence, ranking, baselines, notes and warnings."""
     return "\n".join(_lines(document, top))
 
 
@@ -96,7 +93,6 @@ def _lines(document: Document, top: int) -> Iterator[str]:
         yield f"... of {document['configurations']:,} configurations".replace(",", " ")
     yield ""
     yield from _baseline_lines(document, width)
-    yield from _switch_lines(document)
     regret = document["regret"]
     yield (
         f"regret: {100 * regret['expected']:.1f} % expected, {100 * regret['risk']:.1f} % in the worst case of 20; "
@@ -118,20 +114,6 @@ def _baseline_lines(document: Document, width: int) -> Iterator[str]:
         names = "; ".join(BASELINES.get(entry["name"], str(entry["name"])) for entry in entries)
         yield f"{text:<{width}}{'':>7}{seconds}: {names}"
     yield ""
-
-
-def _switch_lines(document: Document) -> Iterator[str]:
-    low, high = document["sizes"]["low"], document["sizes"]["high"]
-    points = document["switch_points"]
-    if not points:
-        yield f"from N = {low:g} to {high:g} the best stays the same"
-        return
-    yield f"N = {low:g} to {points[0]['last_below']:g}: {configuration_text(points[0]['below'])}"
-    for point, following in zip(points[:MOST_SWITCHES], [*points[1:], None], strict=False):
-        last = high if following is None else following["last_below"]
-        yield f"N = {point['size']:g} to {last:g}: {configuration_text(point['above'])}"
-    if len(points) > MOST_SWITCHES:
-        yield f"... and {len(points) - MOST_SWITCHES} more switch points; all with --json"
 
 
 def _picture(document: Document) -> str:

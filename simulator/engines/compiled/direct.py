@@ -280,8 +280,8 @@ def do_block(block: Block) -> Outcome:
     Raises SimulationError for a deadlock, or messages that nobody receives.
     """
     looped = block.costs.loops is not None
-    block = replace(block, costs=block.costs.written_out)
-    made = plan_of(block.rows)
+    block, shared = replace(block, costs=block.costs.written_out), block.costs.shared
+    made = shared["plan"] = shared.get("plan") or plan_of(block.rows)
     configurations, replications, _ = block.shape
     outcome = _empty(block)
     times = _times(outcome)

@@ -148,7 +148,7 @@ def rolled(costs: Costs) -> tuple[Costs, Loops]:
     kept = {name: getattr(columns, name)[row] for name in BY_OPERATION}
     shorter: dict[str, Any] = {name: getattr(costs, name)[..., row] for name in BY_ROW}
     columns = replace(columns, first=columns.first - left_out, **kept)
-    return replace(costs, columns=columns, loops=loops, **shorter), loops
+    return replace(costs, columns=columns, loops=loops, shared={}, **shorter), loops
 
 
 def _loops(columns: Columns) -> Ints:

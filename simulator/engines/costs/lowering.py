@@ -6,7 +6,7 @@ What a PE leaves to our processes under its load, as integer tables. `placement`
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from simulator.platform.nodes import PE, Node, Platform
 from simulator.programs.assembly import PLACE_BYTES, assemble
 from simulator.programs.columns import Columns, FarmTable, Kind
 from simulator.programs.program import Barrier, Collective, Custom, Farm, Loop, Program, Row
-from simulator.scenario_file.scenario import Scenario, check_memory, truth_count
+from simulator.scenario_file.scenario import Scenario, check_memory
 from simulator.scenario_file.truths import Draws, structure_of
 from simulator.scheduling.chunks import largest
 
@@ -348,6 +348,8 @@ class Costs:
     """What processes lose to neighbours; None where nobody can lose anything."""
     loops: Loops | None = None
     """Where of a loop one turn is lowered, those loops."""
+    shared: dict[str, Any] = field(default_factory=dict)
+    """What blocks that differ by their truths work out once: operations written out, and the plan of them."""
 
     @property
     def times(self) -> Ticks:
@@ -364,10 +366,12 @@ class Costs:
         """The same with all turns of loops; places among operations are those of first turns."""
         if self.loops is None:
             return self
-        first, row = self.loops.written_out(self.columns.first)
-        columns = {name: getattr(self.columns, name)[row] for name in BY_OPERATION}
-        costs = {name: getattr(self, name)[..., row] for name in BY_ROW}
-        return replace(self, columns=replace(self.columns, first=first, **columns), loops=None, **costs)
+        if not self.shared:
+            first, row = self.loops.written_out(self.columns.first)
+            columns = {name: getattr(self.columns, name)[row] for name in BY_OPERATION}
+            self.shared.update(columns=replace(self.columns, first=first, **columns), row=row)
+        costs = {name: getattr(self, name)[..., self.shared["row"]] for name in BY_ROW}
+        return replace(self, columns=self.shared["columns"], loops=None, **costs)
 
     @property
     def rows(self) -> slice:
@@ -466,12 +470,13 @@ def _truths(scenario: Scenario, draws: Draws) -> Iterator[tuple[Scenario, range]
     if not scenario.structured or draws.truths is None or draws.series is None:
         yield scenario, range(scenario.replications)
         return
-    step = truth_count(scenario)
-    for series in np.unique(draws.series).tolist():
-        rows = np.flatnonzero(draws.series == series)
-        for row in rows[:step].tolist():
-            number = int(draws.truths[row])
-            yield structure_of(scenario, number, series=series), range(row, int(rows[-1]) + 1, step)
+    order = np.lexsort((draws.truths, draws.series))
+    truths = np.stack((draws.series, draws.truths))[:, order]
+    for rows in np.split(order, np.flatnonzero(np.any(np.diff(truths), axis=0)) + 1):
+        steps, first, last = np.unique(np.diff(rows)), int(rows[0]), int(rows[-1])
+        regular = [range(first, last + 1, int(steps[0]) if steps.size else 1)]
+        for some in regular if steps.size < 2 else [range(row, row + 1) for row in rows.tolist()]:
+            yield structure_of(scenario, int(draws.truths[first]), series=int(draws.series[first])), some
 
 
 def _slice(rows: range) -> slice:

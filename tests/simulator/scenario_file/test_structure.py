@@ -73,6 +73,9 @@ def test_links_that_share_a_source_are_slow_together(contention):
     times = run(made, engine="compiled").makespan_s[0]
     assert np.allclose(times, expected, rtol=1e-5)
     assert np.log(times).std() == pytest.approx(0.2, rel=0.1)  # hardly any averaging over the two
+    few, some = replace(made, truths=100), [7, 107, 3, 399, 207]
+    whole = run(few, engine="compiled").makespan_ticks
+    assert np.array_equal(run(few, engine="compiled", only=some).makespan_ticks, whole[:, some])
 
 
 @pytest.mark.parametrize("engine", ["process", "compiled"])
@@ -97,6 +100,8 @@ def test_truths_of_links_that_run_together_are_each_what_it_is_alone(engine, con
         assert np.array_equal(together[:, number], alone)
         assert np.array_equal(together[:, number + 6], alone)
     assert np.unique(together).size == 12
+    for some in ([7, 2, 11, 5, 9], [0, 6, 1, 3, 8]):
+        assert np.array_equal(run(made, engine=engine, only=some).makespan_ticks, together[:, some])
     silent = replace(made, application=Application.of_program(Program(((Compute(1.0, 1.0),),) * 2, (0, 0)), kernel="k"))
     assert np.all(run(silent, engine=engine).makespan_s >= 1 / 1.1)  # nothing is sent
 

@@ -69,20 +69,7 @@ def test_kinds_may_be_some_of_the_model_s_in_another_order():
     assert [entry["estimate_s"]["mean"] for entry in advice.to_dict()["ranking"]] == pytest.approx(times_s.tolist())
 
 
-def test_switch_points_are_those_of_a_brute_force_over_all_sizes():
-    kinds, sizes = {"fast": (1, 5), "slow": (6, 1)}, (300.0, 350.0, 400.0)
-    advice = advise_allocation(fit_of(TWO, sizes=sizes), kinds, 400.0)
-    best = {size: configuration_text(enumerated(TWO, kinds, float(size))[0][0], TWO.kinds) for size in range(300, 801)}
-    brute = [(size, best[size - 1], best[size]) for size in range(301, 801) if best[size] != best[size - 1]]
-    points = advice.to_dict()["switch_points"]
-    found = [(p["size"], configuration_text(p["below"]), configuration_text(p["above"])) for p in points]
-    assert found == brute
-    assert len(brute) == 3
-    assert all(point["last_below"] == point["size"] - 1 for point in points)
-    assert advice.to_dict()["sizes"] == {"low": 300, "high": 800}
-
-
-def test_memory_leaves_out_what_does_not_fit_and_says_from_which_size_nothing_does():
+def test_memory_leaves_out_what_does_not_fit():
     kinds, limits = {"fast": (1, 4), "slow": (8, 1)}, Limits({"fast": 40e6, "slow": 20e6}, "8*N**2/P")
     free, held = (advise_allocation(fit_of(TWO), kinds, 3200.0, limits=given) for given in (None, limits))
     fits = [
@@ -102,10 +89,6 @@ def test_memory_leaves_out_what_does_not_fit_and_says_from_which_size_nothing_do
         match=r"each process needs at least .* which no PE holds",
     ):
         advise_allocation(fit_of(TWO), kinds, 9600.0, limits=limits)
-    longer = advise_allocation(fit_of(TWO, sizes=(400.0, 3200.0)), kinds, 3200.0, limits=limits).to_dict()
-    assert longer["switch_points"][-1]["above"] is None
-    # 20 MB on each of 8 slow PEs, 40 MB on the fast one with 2 processes: 10 processes at most of 20 MB
-    assert longer["switch_points"][-1]["last_below"] == int(np.sqrt(10 * 20e6 / 8))
 
 
 def test_baselines_are_what_their_names_say():
@@ -145,13 +128,12 @@ def test_what_the_runs_cannot_tell_is_a_warning():
     assert unsure.regret.p_best < 1
 
 
-def test_of_more_than_a_million_configurations_the_best_are_ranked_and_switch_points_known():
+def test_of_more_than_a_million_configurations_the_best_are_ranked():
     kinds = {"fast": (20, 8), "slow": (640, 10)}
     advice = advise_allocation(fit_of(TWO), kinds, 3200.0)
     assert advice.searched == 161 * 6401 - 1
     assert len(advice.ranking) == 1000
     assert f"the ranking holds the best 1000 of {advice.searched} configurations" in advice.notes
-    assert advice.switches.points[-1].above is not None
 
 
 def test_the_sentence_says_what_to_run_and_what_that_gains():
