@@ -49,13 +49,8 @@ LINES = {
     "simulator/calibration": (13_760, 12_800),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (640, 640),
-<<<<<<< HEAD
-    "advisor/advise": (9_660, 8_000),
-    "advisor/verification advisor/whatif": (3_625, 3_400),
-=======
     "advisor/advise": (9_580, 8_000),
-    "advisor/verification advisor/whatif": (3_745, 3_400),
->>>>>>> 6cfeff9b (Truths of loads share a program's plan; advice on runs says no switch points; ranks permuted are a metamorphic test)
+    "advisor/verification advisor/whatif": (3_625, 3_400),
     "advisor/quickstart advisor/cluster": (1_165, 900),
     "advisor/jobs": (1_650, 1_400),
     "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_440, 5_000),
