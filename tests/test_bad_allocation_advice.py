@@ -41,9 +41,3 @@ def test_a_bad_allocation_gets_its_lines(refused, tmp_path, model, path):
         options = options.replace(name, str(place))
     refused(path, [*options.split(), "--json"], **names)
     assert not (tmp_path / "hosts").exists()
-
-
-@pytest.mark.parametrize("command", [["fit"], ["advise", "--kinds", "fast:1:1", "--size", "5"]])
-def test_a_file_that_is_not_there(apportion, command):
-    code, _, err = apportion(*command, "no-such-file")
-    assert (code, err) == (2, "error: no-such-file: no such file or directory\n")

@@ -212,21 +212,6 @@ def test_runs_of_other_draws_are_not_compared(scenario):
         sim.compare(scenario, scenario.with_configurations(others))
 
 
-@pytest.mark.slow
-def test_what_if_says_what_the_command_line_says(apportion, tmp_path):
-    found = advisor.what_if(
-        "three-pes", {"platform.link.bandwidth": ["x1", "x4"]}, replications=5, folder=tmp_path / "a"
-    )
-    vary = "platform.link.bandwidth=x1,x4"
-    code, out, _ = apportion(
-        "whatif", "three-pes", "--vary", vary, "--replications", 5, "-o", tmp_path / "b", "--workers", 1
-    )
-    assert code == 0
-    assert " ".join(out.split()).startswith(found.sentence)  # a terminal breaks lines
-    assert (tmp_path / "a/points.csv").read_text() == (tmp_path / "b/points.csv").read_text()
-    assert len(found.to_dataframe()) == len(sim.load_results(tmp_path / "a").to_dataframe())
-
-
 def test_what_if_takes_numbers_ranges_and_structures(scenario):
     vary = {"application.parameters.n": "300..310..5", "platform.link": [{"latency": "1us", "bandwidth": "1 GB/s"}]}
     found = advisor.what_if(scenario, vary, replications=2, advise=False)

@@ -19,8 +19,6 @@ def empty_folder(tmp_path, monkeypatch):
     "name",
     [
         "two-cores",
-        "two-cores.yaml",
-        "tutorial/two-cores",
         "tutorial/two-cores.yaml",
         "scenarios/tutorial/two-cores.yaml",
     ],

@@ -31,26 +31,15 @@ QUICK = ("cluster", "many", "quickstart")
 
 
 @pytest.fixture
-def opened(browser, tmp_path):
-    """Open a kind's page without a network; afterwards nothing was said on the console or asked from anywhere."""
-    heard, contexts = [], []
+def opened(silently, tmp_path):
+    """Open a kind's page."""
 
     def open_page(kind, *, size=DESK, **settings):
         path = tmp_path / f"{kind}.html"
         path.write_text(page(kind), encoding="utf-8")
-        context = browser.new_context(viewport=size, offline=True, **settings)
-        contexts.append(context)
-        found = context.new_page()
-        found.on("console", lambda message: heard.append(message.text))
-        found.on("pageerror", lambda error: heard.append(str(error)))
-        found.on("request", lambda request: heard.append(request.url) if request.url != path.as_uri() else None)
-        found.goto(path.as_uri())
-        return found
+        return silently(path, size=size, **settings)
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert heard == []
+    return open_page
 
 
 def outside(found, selector, size):

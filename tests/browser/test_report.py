@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.browser import CHROMIUM, DESK, PHONE, colour, contrast
+from tests.support.browser import CHROMIUM, PHONE
 from tests.support.rendered import render_html
 from tests.support.report_sample import one_core_document, sample_document
 
@@ -29,25 +29,8 @@ def files(tmp_path_factory) -> dict[str, Path]:
 
 
 @pytest.fixture
-def opened(browser, files):
-    """Open a report; afterwards, nothing may have been said on the console or asked from anywhere."""
-    heard: list[str] = []
-    contexts = []
-
-    def open_report(name: str = "full", *, size: dict[str, int] = DESK, **settings) -> "sync_api.Page":
-        context = browser.new_context(viewport=size, **settings)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: heard.append(message.text))
-        page.on("pageerror", lambda error: heard.append(str(error)))
-        page.on("request", lambda request: heard.append(request.url) if request.url != files[name].as_uri() else None)
-        page.goto(files[name].as_uri())
-        return page
-
-    yield open_report
-    for context in contexts:
-        context.close()
-    assert heard == []
+def opened(silently, files):
+    return lambda name="full", **how: silently(files[name], **how)
 
 
 def test_a_phone_shows_figures_whole_with_text_that_can_be_read(opened):
@@ -57,40 +40,6 @@ def test_a_phone_shows_figures_whole_with_text_that_can_be_read(opened):
     )
     assert len(sizes) == 6
     assert min(sizes) > 8
-
-
-@pytest.mark.slow
-def test_tables_fit_a_desk_without_scrolling(opened):
-    page = opened(size=DESK)
-    cut = page.eval_on_selector_all(
-        ".pair .scroll", "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.innerText.slice(0, 40))"
-    )
-    assert cut == []
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.slow
-def test_text_and_lines_stand_out_in_light_and_dark(opened, scheme):
-    page = opened(color_scheme=scheme)
-    paper = colour(page, "body", "backgroundColor")
-    assert (sum(paper) < 3 * 60) == (scheme == "dark")
-    for selector in ("body", "figcaption", ".kicker", ".facts dt", "thead th", "svg text"):
-        what = "fill" if selector == "svg text" else "color"
-        assert contrast(paper, colour(page, selector, what)) > 4.5, selector
-    assert contrast(paper, colour(page, ".warnings.fine h2", "color")) > 4.5
-    page.eval_on_selector(".warnings", "box => box.classList.remove('fine')")  # as where it is not usable
-    assert contrast(colour(page, ".warnings", "backgroundColor"), colour(page, ".warnings h2", "color")) > 4.5
-    for index in range(1, 7):
-        page.evaluate(f"document.body.style.outlineColor = 'var(--ap-{index})'")
-        assert contrast(paper, colour(page, "body", "outlineColor")) > 3, f"series {index}"
-
-
-@pytest.mark.slow
-def test_figures_take_their_colours_from_the_page(opened):
-    bar = "svg[aria-labelledby^=picture] path[style*='--ap-1']"
-    shown = {scheme: colour(opened(color_scheme=scheme), bar, "fill") for scheme in ("light", "dark")}
-    assert shown["light"] == (0, 114, 178)
-    assert shown["dark"] == (92, 179, 236)
 
 
 def test_a_screen_reader_finds_headings_figures_and_tables(opened):
@@ -116,20 +65,6 @@ def test_a_keyboard_reaches_what_is_folded_and_what_scrolls(opened):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.tagName + '.' + document.activeElement.className"))
     assert {"DIV.scroll", "SUMMARY."} <= reached
-
-
-@pytest.mark.slow
-def test_paper_shows_what_the_screen_folds_away(opened):
-    page = opened(color_scheme="dark")
-    hidden = page.get_by_text("Version of numpy")
-    assert not hidden.is_visible()
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    page.emulate_media(media="print")
-    assert hidden.is_visible()
-    assert colour(page, "h1", "color") == (27, 31, 36), "dark ink, though the screen is dark"
-    page.emulate_media(media="screen")
-    page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert not hidden.is_visible()
 
 
 def test_a_foreign_script_does_not_run(browser, tmp_path):

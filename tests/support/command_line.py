@@ -9,6 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 from advisor.cli import _run
+from tests.support.processes import without_progress
 
 ROOT = Path(__file__).parents[2]
 APPORTION = [sys.executable, "-m", "advisor.cli"]
@@ -34,3 +35,18 @@ def apportion_here(*arguments, cwd=ROOT):
     with environment, contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = _run([str(argument) for argument in arguments])
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+def started(*arguments, **options):
+    """The same, still running; what it says is piped as text."""
+    usual = {"cwd": ROOT, "env": os.environ | {"PYTHONPATH": str(ROOT)}, "text": True}
+    usual |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([*APPORTION, *map(str, arguments)], **(usual | options))
+
+
+def check_refused(done, said, *, code=2):
+    """Nothing was printed but one line that begins with `error:` and says so much; lines of progress do not count."""
+    lines = without_progress(done.stderr)
+    assert (done.returncode, done.stdout, len(lines)) == (code, "", 1), done.stderr
+    assert lines[0].startswith("error: ")
+    assert said in lines[0]

@@ -50,12 +50,3 @@ def hostile(value):
     if isinstance(value, list):
         return [hostile(part) for part in value]
     return value + HOSTILE if isinstance(value, str) and value not in {"functional", "fair"} else value
-
-
-def hostile_whatif(value):
-    """A document of `whatif` with every word in it replaced that comes from a file."""
-    if isinstance(value, dict):
-        return {key + (HOSTILE if "." in key else ""): hostile_whatif(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [hostile_whatif(part) for part in value]
-    return value + HOSTILE if isinstance(value, str) and value not in {"whatif", "cost", "energy"} else value

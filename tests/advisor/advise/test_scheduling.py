@@ -67,6 +67,7 @@ def test_parameters_of_another_rule_are_left_out():
     assert list(chunk_rules(5, 4))[:2] == ["ss, chunk 1", "gss"]
 
 
+@pytest.mark.slow
 def test_of_a_product_on_a_grid_only_one_column_lets_rows_move(tmp_path):
     text = (ROOT / "scenarios" / "tutorial" / "wandering.yaml").read_text()
     text = text.replace(

@@ -79,17 +79,6 @@ if MPICH:
         ) == {"wide": 3, "narrow": 1}
 
 
-def test_the_objective_is_what_is_ranked(advise, tmp_path):
-    words = ["--objective", "p95", "--replications", "5", "--runs", "40", "-o", tmp_path / "out"]
-    code, out, _ = advise(TUTORIAL / "two-cores.yaml", *words)
-    document = json.loads((tmp_path / "out" / "advice.json").read_text())
-    assert (code, document["objective"]) == (0, "p95")
-    values = [entry["value_s"] for entry in document["ranking"]]
-    assert values == sorted(values)
-    assert min(entry["gain_of_recommended"]["mean"] for entry in document["baselines"]) >= 1
-    assert "  p95, predicted  " in out
-
-
 @pytest.mark.parametrize(
     ("options", "told"),
     [

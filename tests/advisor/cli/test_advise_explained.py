@@ -25,11 +25,3 @@ def test_an_advice_is_explained_when_asked(told):
     assert explained["sensitivity"][0]["parameter"].startswith("speed of core")
     assert explained["explanation"]["simulated_runs"] > 0
     assert set(explained["measure_next"]["unstated"]) == {"link latency", "link bandwidth"}
-
-
-@pytest.mark.slow
-def test_the_terminal_is_told_too(told):
-    text = told("--explain", "--full")
-    for heading in ("\nPEs that limit", "\nSensitivity: ", "\nExplained by "):
-        assert heading in text
-    assert max(map(len, text.splitlines())) <= 80

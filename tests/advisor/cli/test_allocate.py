@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from advisor.cli import _run
-from simulator import files
 
 ROOT = Path(__file__).parents[3]
 RUNS = ROOT / "scenarios" / "tutorial" / "allocation-runs.csv"
@@ -33,20 +32,6 @@ def apportion(capsys):
     return run
 
 
-def test_fit_tells_what_was_measured_and_how_well_it_fits(apportion, tmp_path):
-    told = apportion("fit", RUNS, "-o", tmp_path / "model.json")
-    assert f"{RUNS}: 44 runs of 11 configurations at sizes 400, 800, 1200, 1600" in told
-    assert "fast up to 1x4, slow up to 8x1; at most 11 processes in all" in told
-    assert told.endswith(f"model written to {tmp_path / 'model.json'}\n")
-    written = files.read_json(tmp_path / "model.json")
-    printed = json.loads(apportion("fit", RUNS, "--json"))
-    for document in (written, printed):
-        del document["provenance"]["made"]
-    assert printed == written
-    assert printed["kind"] == "process_count"
-    assert printed["quality"]["all"]["mean_error"] < 0.1
-
-
 def test_advise_answers_with_the_promised_fields(apportion, model):
     found = json.loads(apportion("advise", model, "--kinds", KINDS, "--size", 6400, "--json"))
     assert found["best"]["slow"] == {"pes": 8, "procs": 1}
@@ -63,17 +48,6 @@ def test_advise_answers_with_the_promised_fields(apportion, model):
     assert found["command"] == "advise"
     assert any("the largest measured, 1600" in line for line in found["warnings"])
     assert set(found["provenance"]["inputs"]) == {str(model)}
-
-
-def test_top_shortens_the_ranking_and_nothing_else(apportion, model):
-    whole, some = (
-        json.loads(apportion("advise", model, "--kinds", KINDS, "--size", 6400, "--json", *more))
-        for more in ([], ["--top", 3])
-    )
-    assert some["ranking"] == whole["ranking"][:3]
-    for document in (whole, some):
-        del document["ranking"], document["notes"], document["provenance"]
-    assert some == whole
 
 
 def test_host_files_are_written_and_their_commands_printed(apportion, model, tmp_path):

@@ -15,16 +15,6 @@ ROOT = Path(__file__).parents[3]
 DGEMM = ROOT / "scenarios" / "papers" / "gbbp_dgemm.csv"
 
 
-@pytest.mark.parametrize("method", ["grid", "gbbp", "adaptive"])
-def test_a_replay_gives_one_document(tmp_path, method):
-    done = apportion("calibrate", "speed", "--replay", DGEMM, "--method", method, "--json", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    found = json.loads(done.stdout)
-    assert found["experimental_s"] == pytest.approx(sum(point["cost_s"] for point in found["points"]))
-    assert isinstance(found["assumptions_violated"], list)
-    assert set(found["band"]) == {"sizes", "low", "mid", "high", "doubt"}  # one run of each size shows no noise
-
-
 def rising(path):
     """Speed rises all the way, by far less from one multiple of the smallest size to the next than a cut is wide."""
     sizes = [256 * (8.1e7 / 256) ** (k / 23) for k in range(24)]
@@ -72,27 +62,6 @@ def test_an_interruption_says_what_is_kept_and_how_to_go_on(tmp_path):
     assert told(tmp_path / "s.jsonl") == (
         f"interrupted; 13 points are kept in {tmp_path}/s.jsonl; the same command goes on from there"
     )
-
-
-@pytest.mark.slow
-def test_a_model_is_written_shown_drawn_and_predicts(tmp_path):
-    done = apportion("calibrate", "speed", "--replay", DGEMM, "--method", "gbbp", "-o", "m.json", cwd=tmp_path)
-    assert done.returncode == 0
-    assert "case b" in done.stdout
-    model = json.loads((tmp_path / "m.json").read_text())
-    assert {"format", "kind", "model", "provenance", "warnings", "points"} <= set(model)
-    assert model["kind"] == "speed"
-    done = apportion("show", "m.json", "--plot", "m.svg", "--held-out", DGEMM, cwd=tmp_path)
-    assert "held out: " in done.stdout
-    assert (tmp_path / "m.svg").read_bytes().startswith(b"<?xml")
-    (tmp_path / "at.csv").write_text("size_elements\n3072\n1e6\n")
-    done = apportion("predict", "m.json", "--at", "at.csv", "--json", cwd=tmp_path)
-    first, second = json.loads(done.stdout)["predictions"]
-    cut = next(point["speed"] for point in model["points"] if point["size_elements"] == 3072)
-    assert first["mean"] == pytest.approx(cut["mid"])
-    assert first["low"] < cut["low"] < cut["high"] < first["high"]  # with what is not known of the band
-    assert second["low"] < second["mean"] < second["high"]
-    assert "1e+06 elements" in apportion("predict", "m.json", "--at", "at.csv", cwd=tmp_path).stdout
 
 
 def test_a_recorded_load_lowers_the_cuts(tmp_path):

@@ -1,43 +1,17 @@
 """`apportion calibrate memory` and `reproduce apexmap` by real runs: killed, resumed, refused, and what they write."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.support.command_line import apportion, check_refused, started
 from tests.support.processes import without_progress
 
-ROOT = Path(__file__).parents[3]
-CALL = [sys.executable, "-m", "advisor.cli"]
 SMALL = ("--max-memory", "32KiB", "--alpha", "0.1,1", "--length", "1,16")
 READER = "apex"
-
-
-def start(*arguments, cwd):
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    pipe = subprocess.PIPE
-    return subprocess.Popen(
-        [*CALL, *map(str, arguments)], cwd=cwd, env=environment, stdout=pipe, stderr=pipe, text=True
-    )
-
-
-def run(*arguments, cwd):
-    process = start(*arguments, cwd=cwd)
-    out, err = process.communicate(timeout=240)
-    return process.returncode, out, err
-
-
-def refused(done, found):
-    code, out, err = done
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith("error: ")
-    assert found in err
 
 
 def visits(path):
@@ -47,7 +21,7 @@ def visits(path):
 @pytest.mark.real
 def test_a_sweep_killed_by_kill_9_goes_on_and_becomes_a_model(tmp_path):
     arguments = ("calibrate", "memory", *SMALL, "--budget", "60s", "-o", "m.json", "--table", "t.csv")
-    first, store = start(*arguments, cwd=tmp_path), tmp_path / "m.json.partial"
+    first, store = started(*arguments, cwd=tmp_path), tmp_path / "m.json.partial"
     limit = time.monotonic() + 60
     while len(visits(store)) < 8 and first.poll() is None and time.monotonic() < limit:
         time.sleep(0.001)
@@ -60,9 +34,9 @@ def test_a_sweep_killed_by_kill_9_goes_on_and_becomes_a_model(tmp_path):
     while any(psutil.pid_exists(pid) for pid in readers) and time.monotonic() < limit:
         time.sleep(0.001)
     assert not any(psutil.pid_exists(pid) for pid in readers)
-    code, out, err = run(*arguments, "--json", cwd=tmp_path)
-    assert (code, without_progress(err)) == (0, [])
-    found = json.loads(out)
+    done = apportion(*arguments, "--json", cwd=tmp_path)
+    assert (done.returncode, without_progress(done.stderr)) == (0, [])
+    found = json.loads(done.stdout)
     assert found["sweep"]["visits_reused"] == len(before) < found["sweep"]["visits"]
     assert not store.exists()
     assert sum(cell["held_out"] for cell in found["cells"]) == found["held_out"]["cells"] == 2
@@ -76,4 +50,5 @@ def test_a_sweep_killed_by_kill_9_goes_on_and_becomes_a_model(tmp_path):
 
 @pytest.mark.real
 def test_a_budget_too_small_is_refused_in_one_line(tmp_path):
-    refused(run("calibrate", "memory", *SMALL, "--budget", "1ms", cwd=tmp_path), "--budget: 1 ms is too short; ")
+    done = apportion("calibrate", "memory", *SMALL, "--budget", "1ms", cwd=tmp_path)
+    check_refused(done, "--budget: 1 ms is too short; ")

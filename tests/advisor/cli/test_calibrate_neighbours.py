@@ -3,25 +3,16 @@
 import json
 import os
 import signal
-import subprocess
 import time
 
 import psutil
 import pytest
 
-from tests.support.command_line import APPORTION, ROOT, apportion, apportion_here
+from tests.support.command_line import apportion, apportion_here, check_refused, started
 from tests.support.made_up_machine import ratio, visits
 
 WORKER = "simulator.calibration.bench.worker"
 TWO = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core only may be used here")
-
-
-def refused(done, found):
-    assert (done.returncode, done.stdout) == (2, "")
-    lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert len(lines) == 1
-    assert found in lines[0]
-    assert "Traceback" not in done.stderr
 
 
 def test_a_table_becomes_a_model_that_is_shown_and_asked(tmp_path):
@@ -65,7 +56,7 @@ def test_a_table_becomes_a_model_that_is_shown_and_asked(tmp_path):
 def test_bad_input_is_one_line(tmp_path, arguments, said):
     (tmp_path / "bad.csv").write_text("subject,size_elements,beside,lone_s,together_s\ntriad,1,triad,1,2\n")
     (tmp_path / "good.csv").write_text("subject,size_elements,beside,lone_s,together_s\ntriad,1,triad:1,1,2\n")
-    refused(apportion_here("calibrate", "neighbours", *arguments, cwd=tmp_path), said)
+    check_refused(apportion_here("calibrate", "neighbours", *arguments, cwd=tmp_path), said)
 
 
 def kept(store):
@@ -76,15 +67,13 @@ def kept(store):
 @pytest.mark.real
 def test_killed_by_kill_9_it_goes_on(tmp_path):
     call = ("calibrate", "neighbours", "--budget", "30s", "--kernel", "dgemm", "-o", "m.json", "--table", "t.csv")
-    first = subprocess.Popen(
-        [*APPORTION, *call], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL
-    )
+    first = started(*call, cwd=tmp_path)
     store, limit = tmp_path / "m.json.partial", time.monotonic() + 60
     while len(kept(store)) < 4 and first.poll() is None and time.monotonic() < limit:
         time.sleep(0.01)
     workers = [child.pid for child in psutil.Process(first.pid).children() if WORKER in child.cmdline()]
     first.send_signal(signal.SIGKILL)
-    first.wait()
+    first.communicate()
     before = kept(store)
     assert len(before) >= 4
     assert len(workers) >= 2

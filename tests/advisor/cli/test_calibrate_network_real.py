@@ -42,6 +42,7 @@ def refused(capsys, arguments, found, code=2):
 
 
 @TWO
+@pytest.mark.real
 @pytest.mark.usefixtures("quick")
 def test_a_link_is_measured_fitted_and_answers(capsys):
     """The document holds all forms, the exchange and the pairs; its table is what `--replay` reads."""

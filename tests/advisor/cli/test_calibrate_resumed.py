@@ -1,32 +1,16 @@
 """`apportion calibrate speed` killed half-way by `kill -9` and started again by the same command."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
+from tests.support.command_line import started
 from tests.support.stored_points import counted, disturbed, kept, leads
 
-ROOT = Path(__file__).parents[3]
-CALL = [sys.executable, "-m", "advisor.cli", "calibrate", "speed"]
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
-
-
-def start(*arguments, cwd):
-    return subprocess.Popen(
-        [*CALL, *map(str, arguments)],
-        cwd=cwd,
-        env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+CALL = ("calibrate", "speed")
 
 
 def end(process):
@@ -61,13 +45,13 @@ def starts(tmp_path):
 @pytest.mark.parametrize("ending", [(), ("-o", "m.json")])
 def test_a_killed_command_measures_no_finished_point_twice(tmp_path, ending):
     arguments = (*counted(tmp_path), "--method", "grid", "--json", *ending)
-    first = start(*arguments, cwd=tmp_path)
+    first = started(*CALL, *arguments, cwd=tmp_path)
     while not (found := sorted(tmp_path.glob("*.partial"))) and first.poll() is None:
         time.sleep(0.001)
     before, _ = end_half_way(first, found[0], 3)
     assert not ending or found[0].name == "m.json.partial"
     (tmp_path / "log").write_text("")
-    done = json.loads(end(start(*arguments, cwd=tmp_path)))
+    done = json.loads(end(started(*CALL, *arguments, cwd=tmp_path)))
     finished = {point["n"] for point in before}
     sizes = [point["size_elements"] for point in done["points"]]
     assert 3 <= len(finished) < len(sizes) == 20
@@ -80,8 +64,10 @@ def test_a_killed_command_measures_no_finished_point_twice(tmp_path, ending):
 @pytest.mark.real
 def test_ctrl_c_says_where_the_points_are(tmp_path):
     arguments = (*counted(tmp_path), "--method", "grid", "-o", "m.json")
-    before, told = end_half_way(start(*arguments, cwd=tmp_path), tmp_path / "m.json.partial", 2, by=signal.SIGINT)
+    before, told = end_half_way(
+        started(*CALL, *arguments, cwd=tmp_path), tmp_path / "m.json.partial", 2, by=signal.SIGINT
+    )
     kept_there = f"{len(before)} points are kept in m.json.partial; the same command goes on from there"
     assert told[1] == f"error: interrupted; {kept_there}\n"
-    out = end(start(*arguments, cwd=tmp_path))
+    out = end(started(*CALL, *arguments, cwd=tmp_path))
     assert "of them were finished before and not measured again (m.json.partial)" in out

@@ -1,7 +1,6 @@
 """`apportion fit`, `predict`, `history` and `reproduce` as their users meet them."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +44,19 @@ def test_fit_and_predict_in_the_order_of_the_targets(apportion, hpl, tmp_path, m
     assert "observed 2.90 min" in out
 
 
+def test_one_formula_per_part(apportion, tmp_path):
+    rows = [(n, p) for n in (100, 200, 400, 800) for p in (1, 2, 4, 8)]
+    table = "N,P,a_s,b_s\n" + "".join(f"{n},{p},{n / p:.3f},{0.01 * n * p:.3f}\n" for n, p in rows)
+    (tmp_path / "r.csv").write_text(table)
+    (tmp_path / "t.csv").write_text("N,P\n1600,8\n")
+    model = tmp_path / "m.json"
+    parts = ["--formula", "a_s=N/P", "--formula", "b_s=N*P"]
+    assert apportion("fit", tmp_path / "r.csv", *parts, "-o", model)[0] == 0
+    entry = json.loads(apportion("predict", model, "--at", tmp_path / "t.csv", "--json")[1])["predictions"][0]
+    assert entry["parts"] == {"a_s": pytest.approx(200, rel=0.01), "b_s": pytest.approx(128, rel=0.01)}
+    assert entry["mean"] == pytest.approx(sum(entry["parts"].values()))
+
+
 @pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
 def test_bad_runs_get_their_lines(refused, tmp_path, path):
     refused(path, ["fit", path, "--formula", "N/P + N*P", "-o", tmp_path / "m.json"], FILE=path)
@@ -85,25 +97,6 @@ def test_a_history_goes_in_and_a_model_comes_out(apportion, tmp_path):
     text = tmp_path / "runs"  # a file, whatever its name ends in
     assert apportion("convert", history, text, "--app", "x", "--to", "extrap")[0] == 0
     assert text.read_text().startswith("PARAMETER N\n")
-
-
-@pytest.mark.real
-def test_a_real_run_here_is_recorded_fitted_and_predicted(apportion, tmp_path):
-    history, model, targets = (tmp_path / name for name in ("h.sqlite", "m.json", "t.csv"))
-    command = f"{sys.executable} -c 'import sys,time; time.sleep(0.05 + float(sys.argv[1]) / 1000)' {{N}}"
-    record = ["lab", "history", "--command", command, "--name", "sleeper", "--history", history, "--json"]
-    code, out, _ = apportion(*record, "--grid", "N=10:50:100:200", "--budget", "30s", "--repetitions", "2")
-    assert code == 0
-    assert json.loads(out)["added"] == 8
-    assert apportion("fit", history, "--formula", "N", "-o", model)[0] == 0
-    targets.write_text("N\n400\n")
-    told = json.loads(apportion("predict", model, "--at", targets, "--json")[1])["predictions"][0]
-    low, high = told["run_low"], told["run_high"]
-    held_out = tmp_path / "held.sqlite"
-    record[record.index(history)] = held_out
-    assert apportion(*record, "--grid", "N=400", "--budget", "30s", "--repetitions", "1")[0] == 0
-    seen = json.loads(apportion("show", held_out, "--json")[1])["runs"][0]["times_s"]["total"]
-    assert low * 0.9 <= seen <= high * 1.1  # the machine may be busy
 
 
 def test_a_command_is_recorded_over_a_grid(apportion, tmp_path):

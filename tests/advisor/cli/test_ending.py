@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 import pytest
 
-from tests.support.command_line import APPORTION, ROOT
+from tests.support.command_line import APPORTION, ROOT, started
 
 SCENARIO = ROOT / "scenarios" / "tutorial" / "three-pes.yaml"
 QUICK = SCENARIO.with_name("first-run.yaml")
@@ -23,14 +23,9 @@ TRIAD = ["calibrate", "speed", "--kernel", "triad", "--max-size", "6000", "--tim
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
 
 
-def start(*arguments, **options):
-    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": ENVIRONMENT, "cwd": ROOT}
-    return subprocess.Popen([*APPORTION, *map(str, arguments)], **(piped | options))
-
-
 def ended(process, limit_s=120):
     out, err = process.communicate(timeout=limit_s)
-    return process.returncode, (out or b"").decode(), (err or b"").decode()
+    return process.returncode, out, err
 
 
 def shell(line, *arguments, **options):
@@ -64,7 +59,7 @@ def signalled(seed, *arguments, longest_s):
     """Start a command and send it a signal, or two in a row, alone or to its group, at a moment drawn with a seed."""
     draw = np.random.default_rng(seed)
     by = signal.Signals(draw.choice([signal.SIGTERM, signal.SIGINT, signal.SIGHUP]))
-    process = start(*arguments, start_new_session=True)
+    process = started(*arguments, start_new_session=True)
     while not caught(process.pid) and process.poll() is None:
         time.sleep(0.001)
     time.sleep(draw.random() ** 2 * longest_s)
@@ -149,11 +144,11 @@ def test_characters_that_standard_output_lacks_are_replaced(tmp_path, setting):
     path.write_text(QUICK.read_text().replace("name: slow", 'name: "\\u0394\\U0001F600"'))
     plain = ENVIRONMENT | {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     for more in (["--full"], ["--json"]):
-        code, out, err = ended(start("simulate", path, *more, env=plain | setting))
+        code, out, err = ended(started("simulate", path, *more, env=plain | setting))
         assert (code, err) == (0, "")
         assert "--json" in more or "?" in out
     assert "\u0394\U0001f600" in json.loads(out)["pes"]
-    code, _, err = ended(start("show", "\u0394.json", env=plain | setting))
+    code, _, err = ended(started("show", "\u0394.json", env=plain | setting))
     assert code == 2
     assert err.count("\n") == 1
 
@@ -166,7 +161,7 @@ def limited(*arguments, **limits):
         for name, count in limits.items():
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (count, count))
 
-    return ended(start(*arguments, preexec_fn=lower), 300)
+    return ended(started(*arguments, preexec_fn=lower), 300)
 
 
 @pytest.mark.parametrize(
@@ -221,5 +216,5 @@ def test_a_current_folder_that_was_removed_is_one_line(tmp_path):
 
 def test_without_a_home_or_a_folder_for_temporary_files_it_works():
     environment = {name: text for name, text in ENVIRONMENT.items() if name != "HOME"} | {"TMPDIR": "/nonexistent"}
-    code, _, err = ended(start("simulate", SCENARIO, env=environment))
+    code, _, err = ended(started("simulate", SCENARIO, env=environment))
     assert (code, err) == (0, "")

@@ -103,24 +103,6 @@ def test_other_files_are_written(folder):
     assert {"job 1", "job 4", "busy PEs", "queue"} <= names
 
 
-def test_first_counts_after_cleaning(folder):
-    (folder / "odd.swf").write_text(HEAD + line(1, 0, 0, 1, 10) + line(2, 1, 5, 1, 10) + line(3, 2, 5, 1, 10))
-    assert document("odd.swf", "--first", "1", cwd=folder)["stream"]["jobs"] == 1
-    done = apportion("jobs", "run", "odd.swf", "--first", "1", "-o", "out", cwd=folder)
-    assert done.returncode == 0
-    assert [row["job"] for row in rows(folder / "out" / "jobs.csv")] == ["2"]
-
-
-def test_fairness_is_told_with_its_interval(folder):
-    words = ("many.swf", "--order", "sjf", "--fairness", "20", "--seed", "2")
-    assert " of 20 sampled (" in apportion("jobs", "run", *words, "--full", cwd=folder).stdout
-    found = document(*words, cwd=folder)
-    late = found["delayed"]
-    assert 0 < late["delayed"] < 20
-    assert late["low"] < late["share"] < late["high"]
-    assert found["seed"] == 2
-
-
 @pytest.mark.parametrize(
     ("text", "arguments", "said"),
     [

@@ -30,44 +30,6 @@ def asked(folder, *arguments):
     return json.loads(done.stdout)
 
 
-def test_compare_states_differences_and_keeps_the_draws(folder):
-    arguments = ("compare", "log.swf", "--policies", "easy,sjf easy", "--procs", "8,9", "--replications", 30)
-    found = asked(folder, *arguments, "-o", "out")
-    assert [one["name"] for one in found["alternatives"]] == [
-        f"{policy}, {pes} PEs" for policy in ("fcfs easy", "sjf easy") for pes in (8, 9)
-    ]
-    assert (found["draws"], found["replications"], found["units"], found["level"]) == ("weeks", 30, 44, 0.9)
-    rows = [row for row in found["differences"] if row["metric"] == "wait"]
-    values = {one["name"]: one["metrics"]["wait"] for one in found["alternatives"]}
-    for row in rows:
-        assert row["mean"] == pytest.approx(values[row["other"]] - values[row["base"]])
-        assert row["low_together"] < row["low"] < row["mean"] < row["high"] < row["high_together"]
-    assert rows[0]["other"] == "fcfs easy, 9 PEs"
-    assert rows[0]["verdict"] == "less"
-    with (folder / "out" / "draws.csv").open() as table:
-        kept = list(csv.DictReader(table))
-    assert len(kept) == 30 * 4 * 2
-    assert json.loads((folder / "out" / "comparison.json").read_text())["differences"] == found["differences"]
-    assert json.loads((folder / "out" / "manifest.json").read_text())["command"] == "jobs compare"
-
-
-def test_a_generator_in_place_of_a_log(folder):
-    arguments = ("--model", "lublin", "--jobs", 300, "--procs", 32, "--load", 0.5, "--replications", 12)
-    found = asked(folder, "compare", *arguments, "--policies", "easy,conservative", "--metric", "slowdown")
-    assert (found["draws"], found["jobs"], found["units"]) == ("streams", 300, None)
-    assert found["differences"][0]["base"] == "fcfs easy"
-
-
-def test_advice_names_what_pays_most_and_per_price(folder):
-    found = asked(folder, "advise", "log.swf", "--add", "4", "--price", "add=100,policy=1", "--replications", 60)
-    assert found["pays_most"] == "4 PEs more"
-    assert found["pays_most_per_price"].startswith("policy ")
-    assert found["sentence"].startswith("4 PEs more pays most: it lowers the mean wait by ")
-    few = asked(folder, "advise", "log.swf", "--first", "1200", "--replications", 40)
-    assert "40 are needed" in few["refused"]
-    assert few["pays_most"] is None
-
-
 def test_a_forecast_of_a_start(folder):
     runs = apportion("jobs", "run", "log.swf", "-o", "ran", cwd=folder)
     assert runs.returncode == 0

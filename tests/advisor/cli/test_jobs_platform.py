@@ -6,7 +6,6 @@ import json
 import numpy as np
 import pytest
 
-from simulator.models import fit, make_runs
 from tests.support.command_line import apportion_here as apportion
 
 PLATFORM = """
@@ -28,10 +27,6 @@ ep,,1,4,1,60,ann,8000,4e6
 ep,2,,,1,12,cem,4000,1e6
 """
 """32 Gflop on 4 PEs: 2 s on fast ones, 8 s on slow ones; and 4 Gflop on 2."""
-MOLDABLE = """application,processes,least,most,submitted_s,limit_s,samples,volume
-ep,2,,,0,60,8000,4e6
-ep,,1,4,1,60,8000,4e6
-"""
 ON = ("--platform", "p.yaml", "--processors", "named")
 SHORT = "; MaxProcs: 8\n1 0 0 10 2 -1 -1 2 20 -1 1 7 1 -1 -1 -1 -1 -1\n"
 
@@ -102,39 +97,6 @@ def test_jobs_take_the_time_of_their_slowest_pe(folder, times):
     assert document["averages"]["turnaround_s"] == pytest.approx((2 + 8 + 3 + 3.5) / 4, abs=1e-3)
 
 
-def test_both_engines_give_the_same(folder):
-    found = [run(folder, *ON, "--times", "simulated", "--engine", engine)[1] for engine in ("process", "compiled")]
-    assert found[0] == found[1]
-
-
-def test_sizes_are_as_asked_fitted_or_advised(folder):
-    """Beside the first job 4 processes take 8 s, two of them on slow PEs; 2 on the free fast ones 4 s."""
-    (folder / "jobs.csv").write_text(MOLDABLE)
-    on = (*ON, "--estimates", "predicted")
-    _, rows = run(folder, *on)
-    assert column(rows, "allocated", str) == ["0-1", "2-5"]
-    assert column(rows, "finish_s") == pytest.approx([4, 9], abs=1e-3)
-    document, rows = run(folder, *on, "--sizes", "fit", "--placement", "fastest")
-    assert column(rows, "allocated", str) == ["0-1", "2-3"]
-    assert column(rows, "finish_s") == pytest.approx([4, 5], abs=1e-3)
-    assert document["policy"]["name"] == "fcfs easy named fastest sizes fit"
-    document, rows = run(folder, *on, "--sizes", "advised")
-    assert column(rows, "processors", int) == [2, 4], "4 processes are as efficient as 1"
-    assert document["stream"]["notes"][-1].startswith("sizes of moldable jobs by the best of 7 rules: efficiency")
-
-
-def test_estimates_are_predicted_or_fitted(folder):
-    document, rows = run(folder, *ON, "--estimates", "predicted", "--quantile", "0.9")
-    assert document["estimates"]["label"] == "predicted p90, next quantile"
-    assert column(rows, "estimate_s") == pytest.approx([2, 8, 2, 0.5], abs=1e-3)
-    values = {"samples": np.array([1e3, 2e3, 3e3, 4e3, 8e3])}
-    model = fit({"time": "samples"}, {"time": make_runs(values, values["samples"] / 1e3)}, method="ols")
-    (folder / "model.json").write_text(json.dumps(model.to_dict()))
-    document, rows = run(folder, *ON, "--estimates", "fit", "--model", "model.json", "--quantile", "0.5")
-    assert column(rows, "estimate_s") == pytest.approx([8, 8, 8, 4])
-    assert document["estimates"]["label"] == "fit p50, next quantile"
-
-
 def test_draws_are_those_of_the_platform(folder):
     """Fast PEs are halved in 5 of 10 s; the draw is the same whether times are predicted or simulated."""
     on = ("--platform", "loaded.yaml", "--processors", "named", "--first", "1")
@@ -154,14 +116,6 @@ def test_advice_on_a_platform_tells_its_changes_from_drawn_loads(folder):
     rows = {row["name"]: row for row in json.loads(done.stdout)["candidates"]}
     assert rows[change]["gain"]["mean"] > 0
     assert rows[change]["price"] == 100
-
-
-def test_a_platform_runs_durations_at_its_speeds(folder):
-    _, rows = run(folder, *ON, "--placement", "lowest", log="short.swf")
-    assert lasted(rows) == [10.0]
-    (folder / "p.yaml").write_text((folder / "p.yaml").read_text().replace("fast, count: 4", "fast, count: 1"))
-    _, rows = run(folder, *ON, "--procs", "5", log="short.swf")
-    assert (lasted(rows), rows["1"]["killed"]) == ([20.0], "1"), "a quarter of the speed, ended by its limit"
 
 
 def test_a_policy_of_ones_own_decides(folder):
@@ -216,19 +170,6 @@ def refused(folder, arguments, said, log="jobs.csv"):
 )
 def test_what_does_not_go_together_is_one_line(folder, arguments, said):
     refused(folder, arguments, said)
-
-
-def test_jobs_get_pes_with_the_memory_that_they_need(folder):
-    """Only the four fast PEs have 4 GiB."""
-    job = "{job} 0 0 10 {size} -1 -1 {size} 20 {kib} 1 7 1 -1 -1 -1 -1 -1\n"
-    (folder / "needs.swf").write_text("; MaxProcs: 8\n" + job.format(job=7, size=5, kib=2**22))
-    refused(folder, ON, "job 7 finds too few PEs with the memory that it needs", log="needs.swf")
-    lines = job.format(job=1, size=3, kib=0) + "".join(job.format(job=one, size=1, kib=2**22) for one in (2, 3))
-    (folder / "needs.swf").write_text("; MaxProcs: 8\n" + lines)
-    _, rows = run(folder, *ON, log="needs.swf")
-    assert column(rows, "allocated", str) == ["0-2", "3", "0"]
-    _, rows = run(folder, *ON, "--placement", "memory", log="needs.swf")
-    assert column(rows, "allocated", str) == ["4-6", "0", "1"]
 
 
 def test_a_number_of_processes_and_a_range_are_one_too_many(folder):

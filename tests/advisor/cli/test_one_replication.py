@@ -68,8 +68,6 @@ INTERVALS |= {"probability_recommended_faster"}
 INTERVALS |= {"expected_loss"}
 WITHIN = r"\([+-]?[\d.]+ to [+-]?[\d.]+\)"
 """An interval behind a value."""
-SUREST = {"load": 1 - 0.5**2, "band": 1 - 0.5 / 3}
-"""Of two replications, and of two truths."""
 NOT_OF_REPLICATIONS = {"measure_next", "platform"}
 """Edges of what is stated, and ranges of parameters."""
 
@@ -123,22 +121,6 @@ def test_where_nothing_is_drawn_one_run_tells_all(tmp_path, name):
     text = " ".join(asked(name, path).split())
     assert "deterministic: nothing is drawn" in text
     assert "has no interval" not in text
-
-
-@pytest.mark.parametrize(("name", "kind"), CASES)
-def test_two_draws_are_sure_of_little(tmp_path, name, kind):
-    path = written(tmp_path, *DRAWN[kind])
-    document = json.loads(asked(name, path, "--json", "--replications", "2"))
-    sure = {
-        place: value
-        for place, value in stated(document)
-        if place.rpartition(".")[2] in {"p_best", "p_within_1_percent", "chance"}
-        and value is not None
-        and value > SUREST[kind]
-    }
-    assert sure == {}
-    assert document["deterministic"] is False
-    assert re.search(r"> 99 %", asked(name, path, "--replications", "2")) is None
 
 
 @pytest.mark.slow

@@ -1,14 +1,11 @@
 """Load traces as a user meets them: documents, files, exit codes, one line per error."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from tests.support.command_line import apportion as apportion_alone
 from tests.support.command_line import apportion_here as apportion
-
-DATA = Path(__file__).parents[2] / "simulator" / "load_traces" / "data"
 
 
 @pytest.fixture
@@ -16,19 +13,6 @@ def folder(tmp_path):
     rows = "".join(f"{k},{(k * 7 % 10) / 10}\n" for k in range(300))
     (tmp_path / "t.csv").write_text("time_s,load\n" + rows)
     return tmp_path
-
-
-def test_functions_give_the_definition_as_one_document(folder):
-    done = apportion("lab", "trace", "t.csv", "--window", "60", "--history", "240", "--json", cwd=folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    found = json.loads(done.stdout)
-    loads = [(k * 7 % 10) / 10 for k in range(300)][-240:]
-    for length in (1, 7, 60):
-        means = [sum(loads[i : i + length]) / length for i in range(240 - length + 1)]
-        assert found["t_s"][length - 1] == length
-        assert found["l_min"][length - 1] == pytest.approx(min(means), abs=1e-12)
-        assert found["l_max"][length - 1] == pytest.approx(max(means), abs=1e-12)
-    assert len(found["t_s"]) == 60
 
 
 @pytest.mark.slow
@@ -43,15 +27,6 @@ def test_study_and_show_draw_and_print(folder):
     assert "mean 0.45, least 0, greatest 0.9" in done.stdout
     document = json.loads(apportion("show", "t.csv", "--json", cwd=folder).stdout)
     assert (document["column"], document["rows"], document["duration_s"]) == ("load", 300, 300.0)
-
-
-def test_import_writes_a_trace_that_says_what_it_is(folder):
-    done = apportion("convert", DATA / "sadf_u.txt", "i.csv", "--from", "sadf", "--cpu", "0", cwd=folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    lines = (folder / "i.csv").read_text().splitlines()
-    assert lines[0] == "# imported from sadf_u.txt (sadf)"
-    assert lines[1].startswith("# load: busy share of the source times 1 cores")
-    assert lines[2] == "time_s,load"
 
 
 @pytest.mark.real
@@ -129,9 +104,3 @@ def test_the_end_in_use_is_said_where_nothing_says_it(tmp_path, command):
     (tmp_path / "day.csv").write_text(f"# end: 86400\n{DAY}")
     done = apportion(command, "s.yaml", cwd=tmp_path)
     assert (done.returncode, "does not say its end" in done.stdout + done.stderr) == (0, False)
-
-
-def test_a_generated_trace_of_unequal_steps_is_as_long_as_asked(folder):
-    settings = ("--set", "load=1", "--set", "mean_on=5s", "--set", "mean_off=5s", "--duration", "10min")
-    assert apportion("lab", "generate", "on-off", *settings, "-o", "g.csv", cwd=folder).returncode == 0
-    assert json.loads(apportion("show", "g.csv", "--json", cwd=folder).stdout)["duration_s"] == 600

@@ -53,6 +53,11 @@ def test_the_sentence():
     )
 
 
+def test_another_source_may_be_the_one_to_measure():
+    asked = MEASURE_NEXT | {"measure": "speed of old", "seconds": 5.0}
+    assert "; measuring speed of old again for 5 s is expected" in doubt_sentence(document(measure_next=asked))
+
+
 def test_where_no_measurement_is_worth_it():
     asked = MEASURE_NEXT | {"measure": None, "command": None}
     told = document(measure_next=asked)
@@ -90,6 +95,18 @@ def test_many_sources_are_cut_off_and_still_add_up():
     rows = share_rows(document(doubt={"makespan": {"sources": many}, "gain": None}))
     assert rows[-1] == ["others, interactions and noise", "60 %", "", ""]
     assert len(rows) == 9
+
+
+def test_what_measuring_brings():
+    assert next_rows(document()) == [
+        ["fast.json", "20 s", "0.30 %", "0.025 %"],
+        ["speed of old", "5 s", "0.76 %", "0.008 %"],
+    ]
+    assert next_lines(document()) == [
+        "Measure next: fast.json, for 20 s; expected loss 0.8 % now, 0.3 % then",
+        "apportion calibrate speed --kernel dgemm -o fast-2.json",
+        "No doubt is stated of: link latency",
+    ]
 
 
 def test_what_was_measured_again():

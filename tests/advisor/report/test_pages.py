@@ -7,7 +7,6 @@ from dataclasses import fields, is_dataclass, replace
 import pytest
 
 from advisor import advice_of, explain, recommend
-from advisor.cli import _run
 from advisor.report.html import render_page
 from advisor.report.simulation import ShownSimulation, simulation_page
 from simulator import documents, load_scenario
@@ -16,9 +15,6 @@ from tests.support.made import made
 from tests.support.pages import HOSTILE, Page, hostile, words
 from tests.support.rendered import page_of, render_html
 from tests.support.report_sample import verified_document as verified
-
-LIMIT = 1_500_000
-"""Bytes of a report."""
 
 
 @pytest.fixture(scope="module")
@@ -132,41 +128,6 @@ def hostile_blocks(value):
             value, **{name: part if name == "drawing" else hostile_blocks(part) for name, part in named.items()}
         )
     return value + HOSTILE if isinstance(value, str) else value
-
-
-@pytest.mark.slow
-def test_many_operations_and_pes_stay_small(tmp_path):
-    path = tmp_path / "big.yaml"
-    path.write_text(BIG)
-    assert _run(["simulate", str(path), "-o", str(tmp_path / "out")]) == 0
-    text = (tmp_path / "out" / "report.html").read_text()
-    assert len(text.encode()) < LIMIT
-    (data,) = re.findall(r'<script type="application/json">(.*?)</script>', text, re.DOTALL)
-    (timeline,) = json.loads(data)["timelines"]
-    assert timeline["operations"] > 100_000
-    assert sum(len(flat) // 3 for flat in timeline["bars"]) <= 20_000
-    assert "500 processes" in text
-
-
-BIG = """
-format: 1
-platform:
-  nodes:
-    - {name: "fast[001-250]", pes: [{speeds: {stencil: 4 Gunits/s}}]}
-    - name: "slow[001-250]"
-      pes:
-        - speeds: {stencil: 1 Gunits/s}
-          load: {trace: {times_s: [0, 0.002], values: [0, 1], end_s: 0.01}, rule: fair}
-  network:
-    topology: star
-    link: {latency: 5us, bandwidth: 40Gbit/s}
-    contention: none
-    loopback: {latency: 500ns, bandwidth: 8GB/s}
-application: {name: stencil, kernel: stencil, parameters: {n: 4000, iterations: 70}}
-configurations:
-  equal: {partition: equal}
-replications: 3
-"""
 
 
 def test_long_lists_of_a_scenario_are_shown_by_their_ends():

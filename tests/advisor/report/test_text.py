@@ -63,6 +63,21 @@ def test_machine_load_and_time_have_a_line_each():
     assert row(text, "Time").endswith("2.95 s with the equal split, 1.78 s as advised; measured")
 
 
+def test_speeds_are_given_in_gflops_and_unstable_points_counted():
+    document = sample_document()
+    document["kernels"][0]["points"][0]["speed"]["mid"] = 31.0e9
+    text = render_text(document)
+    table = text[text.index("Measured points: speed in Gflop/s") :].splitlines()
+    assert row("\n".join(table), "dgemm, core0").split()[5] == "31.0"
+    assert "1 of 32 points not stable: " in text
+    document["kernels"][1]["points"][2] |= {"stable": False, "interval_percent": None}
+    assert "2 of 32 points not stable: " in render_text(document)
+    for kernel in document["kernels"]:
+        for point in kernel["points"]:
+            point["stable"] = True
+    assert "not stable" not in render_text(document)
+
+
 def test_baselines_carry_interval_gain_and_probability():
     text = render_text(sample_document())
     runs = "2.70 to 3.13 s"
@@ -180,6 +195,21 @@ def test_a_cause_is_said_of_kinds_that_get_less_than_by_their_speed_alone():
     assert " since " not in by_kind([[150] * 4] * 5, fast), "equal units are what they are by rule"
 
 
+def test_many_kinds_are_summed_up():
+    names = [f"n{place}x" for place in range(5)]
+    kinds = [NEW | {"names": [name], "pes": [[place]]} for place, name in enumerate(names)]
+    more = [NEW | {"names": [f"m{place}"], "pes": [[5 + place]]} for place in range(3)]
+    document = advised({"a": 0.0, "b": 0.02}, kinds=[*kinds, *more], pes=[*names, "m0", "m1", "m2"])
+    placement, partition = [pe for pe in range(8) for _ in range(4)], [100 + pe for pe in range(8) for _ in range(4)]
+    document["baselines"][0] |= {"placement": placement, "partition": partition}
+    text = render_advice(document, width=300)
+    assert text.startswith("Give 100 to 107 rows to each core of n[0-4]x and m[0-2]: ")
+    document["baselines"][0] |= {"placement": placement[1:], "partition": partition[1:]}
+    assert render_advice(document, width=300).startswith(
+        "Give 100 to 107 rows to each of 31 processes on n[0-4]x and m["
+    )
+
+
 def test_a_line_says_what_the_intervals_are():
     told = "90 % intervals of the true mean: noise and what is not known of the models included"
     assert f"{told}; 20 truths x 10 replications" in " ".join(render_advice(advised({"a": 0.0, "b": 0.1})).split())
@@ -198,6 +228,12 @@ def test_a_gain_that_may_be_none_is_not_promised():
     document["baselines"][0] |= {"name": "functional"}
     told = " ".join(render_advice(document).split())
     assert "1.02 (0.97 to 1.06) times faster than the equal split, so perhaps not at all (predicted" in told
+
+
+def test_predicted_and_measured_stand_side_by_side_with_the_error():
+    text = render_text(sample_document())
+    assert squeezed(row(text, "equal", 1)) == "equal 2.9 s 2.95 s 2.86 to 3.10 s 7 -1.7 %"
+    assert squeezed(row(text, "functional", 1)) == "functional 1.76 s 1.78 s 1.72 to 1.87 s 7 -1.0 %"
 
 
 @pytest.mark.parametrize("width", [80, 100, 132])

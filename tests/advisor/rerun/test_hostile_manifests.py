@@ -88,9 +88,9 @@ def refused(folder):
 def test_nothing_is_run_or_imported_whatever_is_given_and_wherever_it_stands(tmp_path, command, name):
     mark, path = program(tmp_path)
     line = f"{path} {{units}}"
-    falsy = ("", 0, False, None, [], {})
-    places = ("inputs/p.py", "inputs/p.py:decide", "inputs/p.sh", "inputs/p.sh {units}")
-    given = (*falsy, 0.0, True, 1, line, [line], [[line]], {"a": line}, *places, "inputs/./p.py", "/etc/passwd")
+    falsy = ("", 0, None, {})
+    places = ("inputs/p.py", "inputs/p.py:decide", "inputs/p.sh {units}")
+    given = (*falsy, True, line, [line], {"a": line}, *places, "inputs/./p.py", "/etc/passwd")
     other = {"hosts": "here", "parameter": ["units=9"]} if command == "cluster" else {}
     kept = (*falsy, *places, [places[0]], line)
     pairs = [*itertools.product(given, ("ABSENT", places[0])), *itertools.product(("ABSENT", line), kept)]

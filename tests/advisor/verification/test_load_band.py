@@ -2,10 +2,6 @@
 
 import json
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,23 +9,7 @@ import pytest
 from advisor.verification.load_band import LoadBandCheck, LoadBandPlan, SizeChecked
 from simulator import ScenarioError
 from simulator.calibration.bands import CutRule, ReplaySource, build
-from tests.support.command_line import apportion_here
-
-ROOT = Path(__file__).parents[3]
-CALL = [sys.executable, "-m", "advisor.cli", "lab", "load-check"]
-
-
-def load_check(*arguments, cwd, limit_s=60):
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        [*CALL, *map(str, arguments)],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=limit_s,
-    )
+from tests.support.command_line import apportion, apportion_here
 
 
 def checked(low, high, speeds, *, recorded=0.4):
@@ -71,8 +51,8 @@ def test_the_window_holds_the_longest_run_and_the_competitor_is_there_as_asked()
 
 @pytest.mark.real
 def test_fresh_speeds_beside_a_real_competitor_lie_in_the_band(tmp_path):
-    short = ("--history", "40s", "--durations", "100ms,300ms", "--runs", "20")
-    done = load_check("--kernel", "dgemm", "--load", "40%", *short, "--json", "-o", "check", cwd=tmp_path, limit_s=600)
+    short = ("--kernel", "dgemm", "--history", "40s", "--durations", "100ms,300ms", "--runs", "20")
+    done = apportion("lab", "load-check", "--load", "40%", *short, "--json", "-o", "check", cwd=tmp_path)
     found = json.loads(done.stdout)
     assert {"check.json", "load.csv", "model.json"} <= {path.name for path in (tmp_path / "check").iterdir()}
     assert [len(size["speeds"]) for size in found["sizes"]] == [20, 20]

@@ -2,9 +2,7 @@
 
 import contextlib
 import json
-import os
 import signal
-import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -22,6 +20,7 @@ from simulator.calibration import CommandRanks, RealRun
 from simulator.calibration.bench.usage import Usage
 from simulator.platform.networks import Link, Network, Star
 from tests.support import platforms
+from tests.support.command_line import apportion, started
 from tests.support.platforms import scenario, trace
 from tests.support.rendered import render_html
 
@@ -40,19 +39,6 @@ configurations:
   equal: {{partition: equal}}
 replications: 20
 """
-
-
-def command(*arguments, cwd, limit_s=90):
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        [sys.executable, "-m", "advisor.cli", "verify", *map(str, arguments)],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=limit_s,
-    )
 
 
 def pe(name, *given, cpu=None, cores=1, **more):
@@ -161,7 +147,7 @@ def test_every_rank_runs_its_command_on_its_pe(tmp_path):
 def test_a_command_that_fails_is_one_line(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO.format(cpu=CPU))
-    done = command(path, "--command", "sh -c 'echo no such thing {units} >&2; exit 3'", cwd=tmp_path)
+    done = apportion("verify", path, "--command", "sh -c 'echo no such thing {units} >&2; exit 3'", cwd=tmp_path)
     errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
     assert done.returncode == 1
     assert len(errors) == 1
@@ -172,21 +158,20 @@ def test_a_command_that_fails_is_one_line(tmp_path):
 def test_a_killed_verification_goes_on_where_it_was(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO.format(cpu=CPU))
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    words = [sys.executable, "-m", "advisor.cli", "verify", str(path), "--command", "sleep 0.0{units}", "--budget"]
-    first = subprocess.Popen([*words, "1h"], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
+    words = ["verify", path, "--command", "sleep 0.0{units}", "--budget"]
+    first = started(*words, "1h", cwd=tmp_path)
     folder, deadline = tmp_path / "out" / "verify", time.monotonic() + 60
     while time.monotonic() < deadline and sum(p.read_text().count("\n") for p in folder.glob("runs-*.jsonl")) < 4:
         time.sleep(0.02)
     first.send_signal(signal.SIGKILL)
-    first.wait()
+    first.communicate()
     (kept,) = folder.glob("runs-*.jsonl")
     with kept.open("a") as stream:
         stream.write('{"key": "torn')
     other = folder / "runs-00000000.jsonl"
     other.write_text("another plan's\n")
     (folder / "verification.json").write_text("{}")
-    done = subprocess.run([*words, "1s", "--json"], cwd=tmp_path, env=environment, capture_output=True, check=False)
+    done = apportion(*words, "1s", "--json", cwd=tmp_path)
     document = json.loads(done.stdout)
     assert done.returncode == 0
     assert document["repetitions_reused"] >= 4
@@ -257,11 +242,9 @@ def test_an_advice_with_several_processes_on_a_core_is_really_run(tmp_path, name
     kernel, parameters, three, idle = REAL[name]
     given = {"cpu": CPU, "cores": len(CPUS), "kernel": kernel, "name": name, "parameters": parameters}
     (tmp_path / "s.yaml").write_text(SHARED.format(**given, three=three, idle=idle))
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    advise = [sys.executable, "-m", "advisor.cli", "advise", "s.yaml", "--vary", "both", "-o", "advice"]
-    subprocess.run(advise, cwd=tmp_path, env=environment, capture_output=True, check=True)
+    assert apportion("advise", "s.yaml", "--vary", "both", "-o", "advice", cwd=tmp_path).returncode == 0
     own = ("--command", "sleep 0.0{units}") if name == "ep" else ()
-    done = command("advice", *own, "--budget", "3s", "--json", cwd=tmp_path)
+    done = apportion("verify", "advice", *own, "--budget", "3s", "--json", cwd=tmp_path)
     assert done.returncode in {0, 1}, done.stderr
     assert done.stdout, done.stderr
     document = json.loads(done.stdout)
