@@ -135,7 +135,7 @@ def _measure(asked: "Asked") -> None:
                 write=lambda: files.write_json(output / "cluster.json", documents.to_dict(result)),
                 said={"Report": str(output / "report.html"), "Scenario": str(output / "scenario.yaml")},
             )
-            if asked.verify_s is not None and result.verified is None:
+            if asked.verify_s is not None and not result.verification:
                 raise typer.Exit(1)
     except KeyboardInterrupt as error:
         raise Interrupted(

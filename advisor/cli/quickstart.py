@@ -23,7 +23,7 @@ def quickstart(
     Example: apportion quickstart --budget 60s -o out/quickstart
     """
     from advisor.quickstart import quickstart as whole_loop
-    from advisor.report.quickstart import quickstart_page
+    from advisor.report.cluster import cluster_page
 
     budget_s = read_budget(budget, least_s=LEAST_BUDGET_S, most_s=HOUR_S)
     files.make_folder(output)
@@ -32,4 +32,4 @@ def quickstart(
     print(f"{machine.summary()}{measured if machine.pe_count > 1 else ''}", file=sys.stderr)
     with progress_lines(budget_s) as on_progress:
         result = whole_loop(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
-    show(documents.to_dict(result), quickstart_page(result), {"Report": result.report})
+    show(documents.to_dict(result), cluster_page(result), {"Report": f"{result.folder}/report.html"})

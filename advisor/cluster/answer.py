@@ -5,7 +5,7 @@ import shlex
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,16 @@ from advisor.advise.advice import advice_of
 from advisor.advise.explanation.next_measurement import next_measurement
 from advisor.advise.export import layout_of, ranks_of, save_exports
 from advisor.advise.export.layout import check_hosts
-from advisor.cluster import AS_NOW, Answer, ClusterWish, advise_cluster, node_name, scenario_text, speeds_of
+from advisor.cluster import Answer, ClusterWish, advise_cluster, node_name, scenario_text, speeds_of
 from advisor.cluster.real_runs import RealPieces, configuration_now, verify_cluster
-from advisor.report.cluster import ClusterResult, HostShare, Predicted
-from advisor.results import Provenance, application_of
+from advisor.report.cluster import ClusterResult, HostShare, KernelSpeeds, MeasuredLoad
+from advisor.report.origin import MessageTimes
+from advisor.report.timelines import replication_near, timelines
+from advisor.results import Provenance
 from advisor.verification.applications import filled
-from advisor.verification.check import Verified
-from simulator import ApportionError, Configuration, Scenario, ScenarioError, files, this_machine
-from simulator.calibration import MESSAGES, Host, MeasuredCluster, measure_cluster, reach_hosts
+from advisor.verification.check import VerifiedConfiguration
+from simulator import ApportionError, Configuration, Scenario, ScenarioError, files, shares_of, this_machine
+from simulator.calibration import MESSAGES, Coverage, Host, MeasuredCluster, measure_cluster, reach_hosts
 
 MOST_WORDS = 64
 """Processes of a command line of the user's up to which the line names each."""
@@ -78,7 +80,7 @@ def answer_cluster(asked: Asked, *, on_progress: Callable[[str, str, float], Non
             answer = advised(measure(again=again))
         on_progress("", "advice", 0.0)
         exports = _written(answer, asked.folder)
-        verified, fault = None, ""
+        verified, fault = None, tuple[str, ...]()
         if asked.verify_s is not None:
             on_progress("", "real runs", 0.0)
             try:
@@ -91,8 +93,9 @@ def answer_cluster(asked: Asked, *, on_progress: Callable[[str, str, float], Non
                     on_progress=lambda _found, share: on_progress("", "real runs", share),
                 )
             except ApportionError as error:  # what was measured and advised stands
-                fault = f"not verified: {error.lines[0]}"
-    return result_of(answer, asked, exports, verified, fault)
+                fault = (f"not verified: {error.lines[0]}",)
+    ran = Ran() if verified is None else Ran(verified.configurations, verified.intervals, verified.warnings)
+    return cluster_result(answer, asked, exports, replace(ran, warnings=(*fault, *ran.warnings)))
 
 
 def most_doubted(answer: Answer) -> str | None:
@@ -111,43 +114,69 @@ def _written(answer: Answer, folder: Path) -> list[str]:
     return exports
 
 
-def result_of(
-    answer: Answer, asked: Asked, exports: Sequence[str], verified: Verified | None, fault: str
-) -> ClusterResult:
-    """What is answered.
+@dataclass(frozen=True)
+class Ran:
+    """What really ran of an answer, and what was seen then."""
 
-    `fault`: why nothing was verified though that was asked for; empty if it was, or was not.
-    """
-    made, scenario = answer.recommendation, answer.scenario
-    now = configuration_now(made)
-    gain = made.baselines.get(AS_NOW)
-    return ClusterResult(
-        format=1,
-        command="cluster",
-        application=application_of(scenario),
-        hosts=tuple(_shares(answer, made.configuration, now)),
-        lost=dict(answer.measured.lost),
-        network=answer.network,
-        recommended=_predicted(answer, made.configuration),
-        now=_predicted(answer, now),
-        gain=None if gain is None else gain.mean,
-        gain_low=None if gain is None else gain.low,
-        gain_high=None if gain is None else gain.high,
+    verification: tuple[VerifiedConfiguration, ...] = ()
+    intervals: Coverage | None = None
+    warnings: tuple[str, ...] = ()
+    load: MeasuredLoad | None = None
+    largest_gain: float | None = None
+    """What is possible at most beside the load."""
+    kernels: tuple[KernelSpeeds, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What else was seen of speeds."""
+
+
+def cluster_result(answer: Answer, asked: Asked, exports: Sequence[str], ran: Ran) -> ClusterResult:
+    """What is answered of hosts."""
+    return result_of(
+        *(answer, asked.folder, ran),
+        budget_s=asked.wish.budget_s + (asked.verify_s or 0.0),
+        seconds={"measure": answer.measured.spent_s},
         line=run_line(answer, asked),
-        folder=str(asked.folder),
         exports=tuple(exports),
-        reused=answer.measured.reused,
-        measured_s=answer.measured.spent_s,
-        level=asked.wish.level,
-        verified=verified,
-        warnings=tuple(dict.fromkeys((*([fault] if fault else []), *answer.warnings, *scenario.warnings))),
-        provenance=Provenance.of(scenario.seed, scenario.inputs, this_machine()),
+        provenance=Provenance.of(answer.scenario.seed, answer.scenario.inputs, this_machine()),
     )
 
 
-def _predicted(answer: Answer, configuration: Configuration) -> Predicted:
-    said = answer.recommendation.described(configuration.name)
-    return Predicted(configuration.name, said.mean, said.low, said.high)
+def result_of(answer: Answer, folder: Path, ran: Ran, **said: Any) -> ClusterResult:
+    """What is answered.
+
+    `said`: further fields of the result.
+    """
+    made, measured = answer.recommendation, answer.measured
+    scenario = answer.scenario.with_configurations(made.candidates)
+    best, now = made.configuration, configuration_now(made)
+    medians = {one.name: one.measured_median_s for one in ran.verification}
+    both = {best.name, now.name} <= medians.keys()
+    shown = list(dict.fromkeys((best.name, now.name)))
+    alone = len(measured.hosts) == 1
+    return ClusterResult(
+        format=1,
+        command="cluster" if ran.load is None else "quickstart",
+        compared=replace(
+            made.compared,
+            measured_gain=medians[now.name] / medians[best.name] if both else None,
+            largest_gain=ran.largest_gain,
+        ),
+        hosts=tuple(_shares(answer, best, now)),
+        lost=dict(measured.lost),
+        network=answer.network,
+        messages=MessageTimes.of(scenario.platform.network.uniform_model) if alone else None,
+        kernels=ran.kernels,
+        notes=ran.notes,
+        load=ran.load,
+        shares=shares_of(scenario, now, best),
+        timelines=timelines(scenario, made.runs, shown, replication=replication_near(made.runs, best.name)),
+        verification=ran.verification,
+        intervals=ran.intervals,
+        folder=str(folder),
+        reused=measured.reused,
+        warnings=tuple(dict.fromkeys((*ran.warnings, *answer.warnings, *scenario.warnings))),
+        **said,
+    )
 
 
 def _shares(answer: Answer, advised: Configuration, now: Configuration) -> list[HostShare]:

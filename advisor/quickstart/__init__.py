@@ -13,10 +13,12 @@ import numpy as np
 
 from advisor.advise.recommendation import Recommendation
 from advisor.cluster import Answer, ClusterWish, advise_cluster, this_host
+from advisor.cluster.answer import result_of
 from advisor.cluster.real_runs import RealPieces, cluster_runs, configuration_now
-from advisor.quickstart.document import KERNEL, result_of
+from advisor.quickstart.document import KERNEL, seen
+from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.html import render_page
-from advisor.report.quickstart import QuickstartResult, quickstart_page
+from advisor.results import Provenance
 from advisor.verification import Loads, Verification, even_starts, run_interleaved
 from advisor.verification.pieces import Piece
 from simulator import (
@@ -110,7 +112,7 @@ class Quickstart:
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - start, 3)
 
 
-def quickstart(folder: Path, *, budget_s: float, seed: int, on_progress: Progress) -> QuickstartResult:
+def quickstart(folder: Path, *, budget_s: float, seed: int, on_progress: Progress) -> ClusterResult:
     """Run the whole loop on this machine and leave report, scenario and all measurements in a folder.
 
     `folder`: made if it is not there; earlier results in it are set aside.
@@ -134,7 +136,7 @@ def quickstart(folder: Path, *, budget_s: float, seed: int, on_progress: Progres
             raise Interrupted(f"interrupted: {said}") from None
 
 
-def _loop(state: Quickstart, host: Host, about: About, competitor: Competitor) -> QuickstartResult:
+def _loop(state: Quickstart, host: Host, about: About, competitor: Competitor) -> ClusterResult:
     with state.stage("measure"):
         speed = first_speed(host, about, KERNEL)
         wish = wish_of(about.machine, budget_s=state.budget_s, seed=state.seed, speed=speed, trace=state.trace)
@@ -160,20 +162,21 @@ def _loop(state: Quickstart, host: Host, about: About, competitor: Competitor) -
     return _written(state, replace(answer, scenario=scenario), verification, pieces.found)
 
 
-def _written(
-    state: Quickstart, answer: Answer, verification: Verification, pieces: tuple[Piece, ...]
-) -> QuickstartResult:
+def _written(state: Quickstart, answer: Answer, verification: Verification, pieces: tuple[Piece, ...]) -> ClusterResult:
     """The result and its page."""
     state.on_progress("report", 0.97)
+    inputs = {name: files.digest_of(state.folder / name) for name in ("load.csv", "scenario.yaml")}
+    machine = answer.measured.hosts[0].about.machine
     result = result_of(
-        *(answer, verification, pieces),
-        trace=state.trace,
-        folder=state.folder,
+        *(answer, state.folder.resolve(), seen(answer, verification, pieces, state.trace)),
         budget_s=state.budget_s,
         seconds=state.seconds | {"total": round(state.spent_s, 3)},
+        line="",
+        exports=(),
+        provenance=Provenance.of(answer.scenario.seed, inputs, machine),
     )
     files.write_json(state.folder / "result.json", documents.to_dict(result))
-    files.write_text(Path(result.report), render_page(quickstart_page(result)))
+    files.write_text(state.folder / "report.html", render_page(cluster_page(result)))
     return result
 
 

@@ -1,94 +1,56 @@
-"""The result of a quickstart: what `--json` prints and the report shows."""
+"""What a quickstart saw beside its answer: speeds, the load, what PEs lose to each other, real runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from advisor.advise.recommendation import Recommendation
+from advisor import wording
 from advisor.cluster import Answer
-from advisor.cluster.real_runs import configuration_now
+from advisor.cluster.answer import Ran
+from advisor.report.cluster import KernelSpeeds, MeasuredLoad, SpeedPoint
 from advisor.report.illustrated import Speed, Trace
-from advisor.report.origin import MessageTimes
-from advisor.report.quickstart import (
-    Calibration,
-    KernelSpeeds,
-    MeasuredLoad,
-    NeighbourFacts,
-    PieceFacts,
-    QuickstartResult,
-    SpeedPoint,
-)
-from advisor.report.timelines import replication_near, timelines
-from advisor.results import Provenance
-from advisor.verification import Bias, Verification, bias_of, residuals
-from advisor.verification.check import VerifiedConfiguration, verified_of
+from advisor.verification import Verification, bias_of, residuals
+from advisor.verification.check import verified_of
 from advisor.verification.pieces import Piece
-from simulator import LoadTrace, Scenario, files, matmul, partitions, shares_of
+from simulator import LoadTrace, Scenario, matmul, partitions
 from simulator.calibration import MeasuredHost, Measurement, NeighboursModel, one_of_each_kind
 
 KERNEL = "dgemm"
 """What the application computes with."""
-Floats = NDArray[np.float64]
 MOST_OFF = 0.15
 """By which share what a load leaves may be other than assumed until that is said."""
 
 
-def result_of(
-    answer: Answer,
-    verification: Verification,
-    pieces: Sequence[Piece],
-    *,
-    trace: LoadTrace,
-    folder: Path,
-    budget_s: float,
-    seconds: Mapping[str, float],
-) -> QuickstartResult:
-    """Everything a reader of the result needs; the scenario of the answer has the candidates."""
-    scenario, made, host = answer.scenario, answer.recommendation, answer.measured.hosts[0]
-    best, equal, machine = made.configuration, configuration_now(made), host.about.machine
-    verified, bias = _all_verified(verification, scenario, made)
-    medians = {one.name: one.measured_median_s for one in verified}
+def seen(answer: Answer, verification: Verification, pieces: Sequence[Piece], trace: LoadTrace) -> Ran:
+    """What ran beside the load, every configuration in the order in which they took turns."""
+    made, host = answer.recommendation, answer.measured.hosts[0]
+    scenario, named = answer.scenario, {one.name: one for one in made.candidates}
+    ran = tuple(named[name] for name in verification.measured_s)
+    parted = residuals(scenario.with_configurations(ran), made.runs, verification)
+    verified = tuple(
+        verified_of(one, verification.measured_s[one.name], made.runs.of(one.name), parted.get(one.name)) for one in ran
+    )
+    bias = bias_of([one.error_percent for one in verified], parted)
     pes = scenario.platform.pes
     share, predicted_share = verification.share_of(len(pes) - 1), partitions.mean_share(pes[-1])
-    inputs = {"trace": "load.csv", "scenario": "scenario.yaml"}
-    digests = {name: files.digest(files.read_bytes(folder / file)) for name, file in inputs.items()}
     rule = "" if pes[-1].load is None else pes[-1].load.rule
     times = Trace(tuple(trace.times_s.tolist()), tuple(trace.values.tolist()), trace.end_s)
-    shown = list(dict.fromkeys((best.name, equal.name)))
-    replication = replication_near(made.runs, best.name)
-    return QuickstartResult(
-        format=1,
-        command="quickstart",
-        budget_s=budget_s,
-        warnings=(*([f"bias: {bias.text}"] if bias else []), *_warnings(answer, share, predicted_share)),
-        machine=machine,
-        kernels=tuple(_kernels(host, scenario)),
-        calibration=Calibration(tuple(map(PieceFacts.of, pieces)), _neighbours(host, scenario)),
-        load=MeasuredLoad(pes[-1].name, rule, times, predicted_share),
-        messages=MessageTimes.of(scenario.platform.network.uniform_model),
-        compared=replace(
-            made.compared,
-            measured_gain=medians[equal.name] / medians[best.name],
-            largest_gain=(len(pes) - 1 + share) / (len(pes) * share),
-        ),
-        shares=shares_of(scenario, equal, best),
-        timelines=timelines(scenario, made.runs, shown, replication=replication),
+    warnings = [f"bias: {bias.text}"] if bias else []
+    if abs(share / predicted_share - 1) > MOST_OFF:
+        warnings.append(f"the load left {share:.0%} of {pes[-1].name}, not the {predicted_share:.0%} that was assumed")
+    return Ran(
         verification=verified,
-        bias=bias,
-        available_share=share,
-        seconds=seconds,
-        provenance=Provenance.of(scenario.seed, digests, machine),
-        report=str((folder / "report.html").resolve()),
-        scenario=str((folder / "scenario.yaml").resolve()),
+        warnings=(*warnings, *_warnings(answer)),
+        load=MeasuredLoad(pes[-1].name, rule, times, predicted_share, share),
+        largest_gain=(len(pes) - 1 + share) / (len(pes) * share),
+        kernels=tuple(_kernels(host, scenario)),
+        notes=(*_neighbours(host, scenario), *_attained(pieces)),
     )
 
 
 def _kernels(host: MeasuredHost, scenario: Scenario) -> Iterator[KernelSpeeds]:
-    """One for the PE of each kind of core that was measured by itself, with every point and all its samples."""
+    """One for the PE of each kind of core that was measured by itself, with every point."""
     n, names = int(scenario.application.parameters["n"]), {pe.cpu: pe.name for pe in scenario.platform.pes}
     for kind, cpu in one_of_each_kind(host.about).items():
         points = host.others.get(kind, host.speed)["points"]
@@ -99,57 +61,40 @@ def _point(point: Mapping[str, Any], n: int) -> SpeedPoint:
     size = float(point["size_elements"])
     none, one = (matmul.problem_size(n, rows) for rows in (0, 1))
     found = Measurement.of_times(size, point["volume"], point["cpu_s"], point["wall_s"], point["cost_s"])
-    cut = found.cut()
-    return SpeedPoint(
-        n=n,
-        rows=round((size - none) / (one - none)),
-        size_elements=size,
-        volume=found.volume,
-        repetitions=len(found.samples),
-        speed=Speed(cut.low, cut.mid, cut.high),
-        interval_percent=found.interval_percent,
-        stable=found.stable,
-        cpu_s=tuple(sample.cpu_s for sample in found.samples),
-        wall_s=tuple(sample.wall_s for sample in found.samples),
-    )
+    cut, rows = found.cut(), round((size - none) / (one - none))
+    return SpeedPoint(rows, size, Speed(cut.low, cut.mid, cut.high), found.interval_percent, found.stable)
 
 
-def _warnings(answer: Answer, share: float, predicted_share: float) -> list[str]:
-    """What the reader must know before believing a figure; tables mark points that are not stable."""
-    pes, host, found = answer.scenario.platform.pes, answer.measured.hosts[0], list[str]()
-    if len(pes) == 1:
+def _warnings(answer: Answer) -> list[str]:
+    """What the reader must know before believing a figure; figures mark points that are not stable."""
+    host, found = answer.measured.hosts[0], list[str]()
+    if len(answer.scenario.platform.pes) == 1:
         found.append("this machine has one PE for us: every partition is the same, and no gain can be shown")
     for one in (host.speed, *host.others.values()):
         found += [line for line in one["warnings"] if not line.startswith("shape: ") and ": unstable: " not in line]
-    found += answer.warnings
-    if abs(share / predicted_share - 1) > MOST_OFF:
-        found.append(f"the load left {share:.0%} of {pes[-1].name}, not the {predicted_share:.0%} that was assumed")
-    return list(dict.fromkeys(found))
+    return found
 
 
-def _neighbours(host: MeasuredHost, scenario: Scenario) -> NeighbourFacts:
-    """The sharing domains found, or up to which loss none was seen, and what the application's kernel keeps."""
+def _attained(pieces: Sequence[Piece]) -> list[str]:
+    """What real pieces of the application said of speeds."""
+    off = [f"{one.pe} {wording.signed_percent(100 * (np.median(one.attained) / one.said - 1))}" for one in pieces]
+    said = f"Real pieces of the application attained more (+) or less than the band says: {', '.join(off)}."
+    return [said] if off else []
+
+
+def _neighbours(host: MeasuredHost, scenario: Scenario) -> list[str]:
+    """What PEs were seen to lose to each other, or up to which loss none was seen."""
     if host.neighbours is None:
-        return NeighbourFacts(missing="; ".join(host.notes) or "one PE has no neighbour")
+        why = "; ".join(host.notes) or "one PE has no neighbour"
+        return [f"What PEs lose to each other was not measured: {why}."]
     model, pes = NeighboursModel.from_dict(host.neighbours), len(scenario.platform.pes)
+    if not model.domains:
+        beyond = ", ".join(f"{level} {100 * most:.1f} %" for level, most in model.beyond.items() if most is not None)
+        return [f"No PE was seen to slow another down by more than can be measured here: {beyond}."] if beyond else []
     n = int(scenario.application.parameters["n"])
-    size = matmul.problem_size(n, n // pes)
-    return NeighbourFacts(
-        domains=tuple(sorted({domain["kind"] for domain in model.domains})),
-        beyond_percent={level: None if most is None else 100 * most for level, most in model.beyond.items()},
-        kernel=KERNEL,
-        share_together=model.together_share(KERNEL, size, pes) if KERNEL in model.kernels else None,
-    )
-
-
-def _all_verified(
-    verification: Verification, scenario: Scenario, made: Recommendation
-) -> tuple[tuple[VerifiedConfiguration, ...], Bias | None]:
-    """Every configuration that really ran, in the order in which they took turns, and the bias of all."""
-    named = {configuration.name: configuration for configuration in made.candidates}
-    ran = tuple(named[name] for name in verification.measured_s)
-    parted = residuals(scenario.with_configurations(ran), made.runs, verification)
-    entries = tuple(
-        verified_of(one, verification.measured_s[one.name], made.runs.of(one.name), parted.get(one.name)) for one in ran
-    )
-    return entries, bias_of([one.error_percent for one in entries], parted)
+    known = KERNEL in model.kernels
+    kept = model.together_share(KERNEL, matmul.problem_size(n, n // pes), pes) if known else None
+    names = ", ".join(sorted({domain["kind"] for domain in model.domains}))
+    return [
+        f"PEs slow each other down ({names}): {KERNEL} on all of them keeps {wording.percent(kept, 1)} of its speed."
+    ]

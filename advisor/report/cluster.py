@@ -1,16 +1,21 @@
-"""A cluster on a page and on a terminal: who gets how much, the line to run it, what was measured and really run."""
+"""What was measured on hosts, or on this machine beside a load of ours: who gets how much, and what really ran."""
 
+import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from advisor import wording
-from advisor.report.origin import head, provenance_section
-from advisor.report.picture import columns, measured_figure, who_figure
-from advisor.report.verdict import verdict
-from advisor.report.verification import first_measured, verification_section
-from advisor.results import Application, Ends, Provenance
-from advisor.verification.check import Verified
-from simulator import Share, blocks, plots, units
+from advisor.report.illustrated import RULES, Speed, Trace
+from advisor.report.origin import MessageTimes, head, machine_section, provenance_section
+from advisor.report.picture import answer_picture
+from advisor.report.strategies import first_rows, strategies_section
+from advisor.report.timelines import Timeline, TooLong, timeline_section
+from advisor.report.verdict import speeds_line, verdict
+from advisor.report.verification import errors_of, first_measured, verification_section
+from advisor.results import Compared, Provenance
+from advisor.verification.check import VerifiedConfiguration
+from simulator import Share, blocks, documents, plots, units
+from simulator.calibration import Coverage
 
 
 @dataclass(frozen=True)
@@ -34,155 +39,210 @@ class HostShare:
 
 
 @dataclass(frozen=True)
-class Predicted:
-    """A configuration's predicted makespan."""
+class SpeedPoint:
+    """A measured size."""
+
+    rows: int
+    """Of its panel."""
+    size_elements: float
+    speed: Speed
+    interval_percent: float | None
+    stable: bool
+    """Whether its median is known as well as was asked for."""
+
+
+@dataclass(frozen=True)
+class KernelSpeeds:
+    """What a kernel was measured to do on a PE."""
 
     name: str
-    mean_s: float | None
-    low_s: float | None
-    high_s: float | None
+    pe: str
+    points: tuple[SpeedPoint, ...]
+
+
+@dataclass(frozen=True)
+class MeasuredLoad:
+    """A load of ours that ran on a PE, and what it left of it."""
+
+    pe: str
+    rule: str
+    """Empty where a simulation has no load there."""
+    trace: Trace
+    predicted_share: float
+    measured_share: float
 
 
 @dataclass(frozen=True)
 class ClusterResult:
-    """What `apportion cluster` answers."""
+    """What `apportion cluster` answers, and `apportion quickstart` of this machine beside a load of ours."""
 
     format: int
     command: str
-    application: Application
+    budget_s: float
+    compared: Compared = field(metadata=documents.FLAT)
     hosts: tuple[HostShare, ...]
     lost: Mapping[str, str]
     """Host -> why it is left out."""
     network: str
-    recommended: Predicted
-    now: Predicted
-    gain: float | None
-    """How many times longer the configuration of now is predicted to take."""
-    gain_low: float | None
-    gain_high: float | None
+    messages: MessageTimes | None
+    kernels: tuple[KernelSpeeds, ...]
+    notes: tuple[str, ...]
+    """What else was seen of speeds."""
+    load: MeasuredLoad | None
+    shares: tuple[Share, ...]
+    """What each PE gets, and what it can do."""
+    timelines: tuple[Timeline | TooLong, ...]
+    verification: tuple[VerifiedConfiguration, ...]
+    intervals: Coverage | None
+    """How often predicted intervals held in real runs."""
     line: str
-    """What to copy and run."""
+    """What to copy and run across the hosts."""
     folder: str
     exports: tuple[str, ...]
     reused: int
     """Pieces of measuring that an earlier call had finished."""
-    measured_s: float
-    level: float
-    verified: Verified | None
+    seconds: Mapping[str, float]
+    """What each stage took."""
     warnings: tuple[str, ...]
     provenance: Provenance
 
 
-def cluster_answer(result: ClusterResult) -> str:
-    """The advice in one sentence."""
-    what = wording.asked(result.application)
-    hosts = wording.counted(len(result.hosts), "host")
-    if result.recommended.name == result.now.name or result.gain is None:
-        return f"Run {what} on {hosts} as now: one process per core with equal units is as good as anything found."
-    span = ""
-    if result.gain_low is not None and result.gain_high is not None:
-        span = f" ({result.gain_low:.2f} to {result.gain_high:.2f})"
-    took = "" if result.recommended.mean_s is None else f", {units.show_duration(result.recommended.mean_s)} predicted"
-    faster = f"{result.gain:.2f} times as fast{span} as one process per core with equal units"
-    return f"Divide {what} among {hosts} as below{took}: {faster}."
-
-
-def _shares(result: ClusterResult) -> blocks.Table:
-    rows = [
-        [
-            one.name,
-            f"{one.kind}",
-            f"{one.pes}",
-            f"{one.available:.0%}",
-            f"{one.units_per_s:.4g}",
-            f"{one.units_now}",
-            f"{one.units}",
-            f"{one.processes}",
-        ]
-        for one in result.hosts
-    ]
-    header = ["host", "kind", "PEs", "left to us", "units/s", "units now", "units", "processes"]
-    return blocks.table("Who gets how much", header, rows)
-
-
 def cluster_page(result: ClusterResult) -> blocks.Page:
-    """For a browser: the answer, the line to copy, who gets how much, real runs, origin."""
-    verified = result.verified
-    sections = [
-        blocks.Section("shares", "Who gets how much", (_shares(result), blocks.Text(result.network, quiet=True))),
-    ]
-    if verified is not None:
-        sections.append(
-            verification_section(
-                verified.configurations, verified.recommended, level=verified.held, coverage=verified.intervals
-            )
-        )
-    machines = [[one.name, one.cpu_model, f"{one.pes}", units.show_size(one.memory_bytes)] for one in result.hosts]
-    listed = blocks.table("Hosts", ["host", "processor", "PEs", "memory"], machines, text_columns=2)
-    sections.append(blocks.Section("hosts", "What was measured", (listed,)))
-    sections.append(provenance_section(result.provenance, result.provenance.seed))
+    """The answer, the hosts, speeds, load, one replication, strategies, real runs, origin."""
+    compared = result.compared
+    warnings = (*(f"{name} is left out: {why}" for name, why in result.lost.items()), *result.warnings)
+    known = [one.interval_percent / 100 for one in _points(result) if one.interval_percent is not None and one.stable]
+    machine = result.provenance.machine
+    named = f" on {wording.counted(len(result.hosts), 'host')}" if result.load is None else ""
     return blocks.Page(
-        title=f"{wording.asked(result.application)} on {wording.counted(len(result.hosts), 'host')}",
-        answer=cluster_answer(result),
-        sections=tuple(sections),
+        title=f"{wording.asked(compared.application)}{named}",
+        answer=wording.answer(compared),
+        sections=(
+            machine_section(machine, result.messages) if result.load is not None else _hosts_section(result),
+            *([_speeds_section(result)] if result.kernels else []),
+            *([] if result.load is None else [_load_section(result.load)]),
+            timeline_section(result.timelines),
+            strategies_section(compared),
+            *([_real_runs(result)] if result.verification else []),
+            provenance_section(
+                result.provenance,
+                compared.drawn.seed,
+                more={"Time taken": wording.took_text(result.seconds), "Folder": result.folder},
+            ),
+        ),
+        host=(machine.host if machine is not None else "") or "this machine",
+        settings=_settings(result),
+        picture=answer_picture(
+            *(compared, result.shares, result.timelines, result.verification),
+            advised="tried" if wording.is_slower(compared) else "advised",
+        ),
+        run=_run(result),
         facts=blocks.pairs(_facts(result)),
-        rows=_first_rows(result),
-        picture=_picture(result),
-        run=(blocks.Command(result.line, "on the first of the hosts"),) if result.line else (),
-        verdict=verdict(_warnings(result)),
-        **head(result.command, _warnings(result), result.provenance),
+        rows=first_measured(result.verification, compared.recommended) or first_rows(compared),
+        verdict=verdict(
+            warnings,
+            known=max(known, default=None),
+            loss=compared.expected_loss,
+            off=errors_of(result.verification),
+            noisy=_noisy(result),
+        ),
+        **head(result.command, warnings, result.provenance),
     )
+
+
+def _run(result: ClusterResult) -> tuple[blocks.Command, ...]:
+    """The advice across the hosts; on this machine real runs again, as far as they repeat, and host files."""
+    if result.load is None:
+        return (blocks.Command(result.line, "on the first of the hosts"),) if result.line else ()
+    path = shlex.quote(f"{result.folder}/scenario.yaml")
+    again = blocks.Command(f"apportion verify {path} --budget 60s", "advised and equal split, really run again")
+    advise = blocks.Command(f"apportion advise {path} -o out/advice", "host files and launch lines")
+    return (advise,) if result.load.rule == "given" else (again, advise)
+
+
+def _settings(result: ClusterResult) -> str:
+    return f"budget {wording.duration(result.budget_s)}, seed {result.compared.drawn.seed}"
 
 
 def _facts(result: ClusterResult) -> dict[str, str]:
-    """Times, and what they rest on."""
-    now, advised = (
-        wording.with_interval(Ends(one.mean_s, one.low_s, one.high_s)) for one in (result.now, result.recommended)
-    )
-    hosts, took = wording.counted(len(result.hosts), "host"), wording.duration(result.measured_s)
+    """Times, what they rest on, and the load that ran."""
+    compared, ran = result.compared, {one.name: one.measured_median_s for one in result.verification}
+    now, advised = ran.get("equal"), ran.get(compared.recommended)
+    measured = f"{wording.duration(now)} with the equal split, {wording.duration(advised)} as advised; measured"
+    rests = [speeds_line(result.shares), _settings(result)]
+    rests += [wording.machine_line(result.provenance.machine)] if result.load is not None else [result.network]
     return {
-        "Time": f"{now} as now, {advised} as advised; predicted",
-        "Rests on": f"speeds of {hosts}, measured in {took}; {result.network}",
+        "Time": measured if now is not None and advised is not None else wording.time_line(compared),
+        "Rests on": "; ".join(filter(None, rests)),
+        "Load": "" if result.load is None else _load_text(result.load),
     }
 
 
-def _first_rows(result: ClusterResult) -> blocks.Table | None:
-    """What was really run, else a host of each kind."""
-    if result.verified is not None:
-        return first_measured(result.verified.configurations, result.verified.recommended)
-    kinds = {one.kind: one for one in reversed(result.hosts)}
-    rows = [[one.name, f"{one.units_now}", f"{one.units}", f"{one.processes}"] for _, one in sorted(kinds.items())]
-    return blocks.table("", ["host of each kind", "units now", "units", "processes"], rows)
+# Hosts, load, speeds
 
 
-def _picture(result: ClusterResult) -> tuple[tuple[blocks.Figure, ...], ...]:
-    """Who gets how much, and what was predicted and measured."""
-    shares = [
-        Share(
-            *(one.name, one.name, one.units_now, one.units, one.units_per_s / one.available if one.available else None),
-            left=one.available,
-            processes=one.processes,
-            pes=one.pes,
+def _hosts_section(result: ClusterResult) -> blocks.Section:
+    """What each host is, what it gets, and what is between them."""
+    rows = [
+        (
+            *(one.name, one.cpu_model, f"{one.kind}", f"{one.pes}", units.show_size(one.memory_bytes)),
+            *(f"{one.available:.0%}", f"{one.units_per_s:.4g}", f"{one.units_now}", f"{one.units}", f"{one.processes}"),
         )
         for one in result.hosts
     ]
-    who = who_figure(shares, "units", ("as now", "advised"), of="host")
-    verified = result.verified
-    if verified is not None:
-        times = measured_figure(verified.configurations, verified.recommended)
-    else:
-        known = {one.name: one for one in (result.now, result.recommended)}
-        rows = [
-            {
-                "name": "as now" if one is result.now else "advised",
-                "predicted_makespan_s": {"mean": one.mean_s, "low": one.low_s, "high": one.high_s},
-            }
-            for one in known.values()
-        ]
-        drawn = plots.makespans(rows, "advised", mark="advised", level=result.level)
-        times = blocks.Figure(drawn, "Predicted; with --verify, really run.") if drawn else None
-    return columns(who, None, times)
+    does = ("left to us", "units/s", "units now", "units", "processes")
+    table = blocks.table("Hosts", ("host", "processor", "kind", "PEs", "memory", *does), rows, text_columns=2)
+    return blocks.Section("hosts", "Who gets how much", (table, blocks.Text(result.network, quiet=True)))
 
 
-def _warnings(result: ClusterResult) -> tuple[str, ...]:
-    return (*(f"{name} is left out: {why}" for name, why in result.lost.items()), *result.warnings)
+def _load_text(load: MeasuredLoad) -> str:
+    """What ran on a PE of ours, and what share of it that left."""
+    shares = f"{wording.percent(load.predicted_share)} predicted, {wording.percent(load.measured_share)} measured"
+    return f"on {load.pe}, rule {load.rule or 'none'}; share of it left to us: {shares}"
+
+
+def _load_section(load: MeasuredLoad) -> blocks.Section:
+    """The trace over time, and what it leaves us."""
+    drawn = plots.load(load.trace, rule=load.rule or "fair", pe=load.pe)
+    caption = "The load that ran on one PE and that every replication starts at another point of. Dashed: its mean."
+    facts = {
+        "On": load.pe,
+        "Rule": RULES.get(load.rule, load.rule),
+        "Share left to us, predicted": wording.percent(load.predicted_share, 1),
+        "Share left to us, measured": wording.percent(load.measured_share, 1),
+    }
+    shown = blocks.SideBySide(blocks.Figure(drawn, caption), (blocks.pairs(facts),))
+    return blocks.Section("load", "Background load", (shown,))
+
+
+def _speeds_section(result: ClusterResult) -> blocks.Section:
+    """Speed bands as a figure, and how they are known."""
+    machine = result.provenance.machine
+    caches = () if machine is None else documents.to_dict(machine.caches)
+    figure = blocks.Figure(
+        plots.kernels([documents.to_dict(entry) for entry in result.kernels], caches=caches),
+        "Measured speed over problem size, on a logarithmic axis. Line: median in CPU time. Band: without the outer "
+        "tenths of the runs; those that other programs disturbed are left out. Dotted: size at which the data fill a "
+        "cache. Hollow mark: not stable.",
+    )
+    noisy, count = _noisy(result), len(_points(result))
+    stable = "Every point is stable: the 95 % interval of its median is as narrow as was asked for."
+    unstable = f"{noisy} of {wording.counted(count, 'point')} not stable: their medians are known less well."
+    said = tuple(blocks.Text(line, quiet=True) for line in (unstable if noisy else stable, *result.notes))
+    return blocks.Section("speed", "Speed of each kernel", (blocks.SideBySide(figure, said),))
+
+
+def _points(result: ClusterResult) -> list[SpeedPoint]:
+    return [point for entry in result.kernels for point in entry.points]
+
+
+def _noisy(result: ClusterResult) -> int:
+    """Measured points that are not known as well as was asked for."""
+    return sum(not point.stable for point in _points(result))
+
+
+def _real_runs(result: ClusterResult) -> blocks.Section:
+    compared = result.compared
+    return verification_section(
+        result.verification, compared.recommended, level=compared.drawn.held, coverage=result.intervals
+    )

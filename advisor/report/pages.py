@@ -11,7 +11,6 @@ from advisor.report.html import render_page
 from advisor.report.job_answers import JobsAdvised, JobsCompared
 from advisor.report.job_choices import changes_page, comparison_page
 from advisor.report.jobs import RanJobs, jobs_page
-from advisor.report.quickstart import QuickstartResult, quickstart_page
 from advisor.report.simulation import Simulation
 from advisor.report.verification import verification_page
 from advisor.report.whatif import whatif_page
@@ -25,7 +24,7 @@ READ: Mapping[str, type] = {
     "jobs advise": JobsAdvised,
     "jobs compare": JobsCompared,
     "jobs run": RanJobs,
-    "quickstart": QuickstartResult,
+    "quickstart": ClusterResult,
     "simulate": Simulation,
     "verify": Verified,
     "whatif": Findings,
@@ -37,7 +36,6 @@ PAGES: Mapping[type, Callable[[Any], blocks.Page]] = {
     Findings: whatif_page,
     JobsAdvised: changes_page,
     JobsCompared: comparison_page,
-    QuickstartResult: quickstart_page,
     RanJobs: jobs_page,
     Verified: verification_page,
 }

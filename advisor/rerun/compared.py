@@ -198,27 +198,22 @@ def _verified(document: Mapping[str, Any]) -> _Read:
     yield from _configurations(document["configurations"])
 
 
-def _quickstart(document: Mapping[str, Any]) -> _Read:
+def _cluster(document: Mapping[str, Any]) -> _Read:
     for kernel in document["kernels"]:
         for point in kernel["points"]:
             speed = point["speed"]
             name = f"{kernel['name']} on {kernel['pe']} at {point['size_elements']:g} elements, /s"
             yield name, (float(speed["mid"]), float(speed["low"]), float(speed["high"]))
+    for one in document["baselines"] if document["load"] is None else ():
+        said = one["predicted_makespan_s"]
+        if one["name"] in {"equal", document["recommended"]} and said["low"] is not None:
+            yield f"predicted makespan {one['name']}, s", (said["mean"], said["low"], said["high"])
     yield from _configurations(document["verification"])
-
-
-def _cluster(document: Mapping[str, Any]) -> _Read:
-    for key, name in (("recommended", "advised"), ("now", "now")):
-        one = document[key]
-        if one.get("mean_s") is not None and one.get("low_s") is not None:
-            yield f"predicted makespan {name}, s", (float(one["mean_s"]), float(one["low_s"]), float(one["high_s"]))
-    if document.get("verified"):
-        yield from _configurations(document["verified"]["configurations"])
 
 
 MEASURED: Mapping[str, tuple[str, Any]] = {
     "verify": ("verification.json", _verified),
-    "quickstart": ("result.json", _quickstart),
+    "quickstart": ("result.json", _cluster),
     "cluster": ("cluster.json", _cluster),
 }
 """Command -> its document, and the figures in it."""

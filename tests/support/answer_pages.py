@@ -23,7 +23,7 @@ from tests.support.jobs_documents import advised, compared
 from tests.support.made import made
 from tests.support.made_up_sweeps import LATENCY, LINK, plan_of, swept_of, whatif_document
 from tests.support.rendered import page_of, render_html
-from tests.support.report_sample import sample_document, verified_document
+from tests.support.report_sample import cluster_document, sample_document, verified_document
 
 READ = {"log": "sha256:" + "ab" * 32, "log.swf": "sha256:" + "ab" * 32}
 
@@ -112,23 +112,11 @@ def page_of_cluster(hosts=6):
         | {"processes": 8, "units_now": 500}
         for host in range(hosts)
     ]
-    took = {"name": "joint", "mean_s": 2.0, "low_s": 1.9, "high_s": 2.1}
-    sample = sample_document()
-    document = {
-        "command": "cluster",
-        "application": sample["application"],
+    document = cluster_document() | {
         "hosts": entries,
         "network": "one switch, 10 Gbit/s",
-        "recommended": took,
-        "now": {"name": "equal", "mean_s": 3.0, "low_s": 2.9, "high_s": 3.1},
-        "gain": 1.5,
-        "gain_low": 1.4,
-        "gain_high": 1.6,
         "line": "mpirun --hostfile out/cluster/hostfile.openmpi -n 48 PROGRAM",
-        "level": 0.9,
-        "measured_s": 120.0,
         "lost": {"n07": "ssh: connect to host n07 port 22: No route to host"},
-        "provenance": sample["provenance"],
     }
     return render_page(cluster_page(made(ClusterResult, document)))
 

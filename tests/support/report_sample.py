@@ -38,11 +38,19 @@ def sample_document(*, pes: int = 2) -> dict[str, Any]:
         "seed": 7,
         "budget_s": 60.0,
         "warnings": [f"dgemm on core{pes - 1} at n = 128: the median is known to 6.1 % only; raise --budget"],
-        "machine": machine,
+        "hosts": [],
+        "lost": {},
+        "network": "one host",
+        "notes": ["What PEs lose to each other was not measured: one PE has no neighbour."],
         "kernels": [_kernel(draw, kernel, pe, pes) for kernel in ("dgemm", "matmul") for pe in range(pes)],
-        "load": {"pe": f"core{pes - 1}", "rule": "fair", "trace": _trace(draw), "predicted_share": 0.417},
+        "load": {
+            "pe": f"core{pes - 1}",
+            "rule": "fair",
+            "trace": _trace(draw),
+            "predicted_share": 0.417,
+            "measured_share": 0.42,
+        },
         "messages": {"sizes_bytes": [8.0, 1048576.0], "times_s": [4.1e-6, 2.9e-5]},
-        "calibration": {"pieces": [], "neighbours": {"missing": "one PE has no neighbour"}},
         "application": {"name": "matmul", "kernel": "dgemm", "parameters": {"n": 4200}},
         "pes": [f"core{pe}" for pe in range(pes)],
         "baselines": [_baseline(name, pes) for name in NAMES],
@@ -50,9 +58,11 @@ def sample_document(*, pes: int = 2) -> dict[str, Any]:
         **DRAWN,
         "shares": [],
         "timelines": [],
-        "bias": None,
+        "intervals": None,
+        "line": "",
+        "exports": [],
+        "reused": 0,
         "verification": [_verified(draw, "equal", 2.9, 2.95), _verified(draw, "functional", 1.76, 1.777)],
-        "available_share": 0.42,
         "measured_gain": 1.66,
         "largest_gain": 1.69,
         "seconds": {"measure": 21.0, "simulate": 2.0, "verify": 25.0, "total": 52.0},
@@ -63,8 +73,7 @@ def sample_document(*, pes: int = 2) -> dict[str, Any]:
             "inputs": {"trace": "sha256:" + "ab" * 32, "scenario": "sha256:" + "cd" * 32},
             "machine": machine,
         },
-        "report": "/home/user/out/quickstart/report.html",
-        "scenario": "/home/user/out/quickstart/scenario.yaml",
+        "folder": "/home/user/out/quickstart",
     }
 
 
@@ -117,39 +126,36 @@ def verified_document() -> dict[str, Any]:
         "repetitions_reused": 0,
         "warnings": [],
         "provenance": sample["provenance"]
-        | {"machine": sample["machine"], "inputs": {"scenario.yaml": "sha256:" + "cd" * 32}},
+        | {"machine": sample["provenance"]["machine"], "inputs": {"scenario.yaml": "sha256:" + "cd" * 32}},
     }
 
 
 def cluster_document() -> dict[str, Any]:
     """What `cluster` writes of two hosts that are alike."""
     host = {"kind": 0, "cpu_model": "x", "pes": 2, "memory_bytes": 2**33, "available": 1.0, "units_per_s": 5.0}
-    sample = verified_document()
-    return {
-        "format": 1,
-        "command": "cluster",
-        "application": sample["application"],
-        "hosts": [
-            host | {"name": name, "units": units, "units_now": 5, "processes": 2}
-            for name, units in (("alpha", 7), ("beta", 3))
-        ],
-        "lost": {},
-        "network": "one switch",
-        "recommended": {"name": "joint", "mean_s": 0.1, "low_s": 0.05, "high_s": 0.2},
-        "now": {"name": "equal", "mean_s": 0.2, "low_s": 0.1, "high_s": 0.3},
-        "gain": 2.0,
-        "gain_low": 1.5,
-        "gain_high": 2.5,
-        "line": "mpirun -n 4 ./app",
-        "folder": "out",
-        "exports": ["hostfile"],
-        "reused": 0,
-        "measured_s": 9.0,
-        "level": 0.9,
-        "verified": None,
-        "warnings": [],
-        "provenance": sample["provenance"],
-    }
+    hosts = [
+        host | {"name": name, "units": units, "units_now": 5, "processes": 2}
+        for name, units in (("alpha", 7), ("beta", 3))
+    ]
+    gains = {"measured_gain": None, "largest_gain": None}
+    return (
+        sample_document()
+        | gains
+        | {
+            "command": "cluster",
+            "hosts": hosts,
+            "network": "one switch",
+            "messages": None,
+            "kernels": [],
+            "notes": [],
+            "load": None,
+            "verification": [],
+            "line": "mpirun -n 4 ./app",
+            "folder": "out",
+            "exports": ["hostfile"],
+            "warnings": [],
+        }
+    )
 
 
 def _kernel(draw: random.Random, kernel: str, pe: int, pes: int) -> dict[str, Any]:
@@ -160,17 +166,11 @@ def _kernel(draw: random.Random, kernel: str, pe: int, pes: int) -> dict[str, An
         top = 62e9 * (1 - math.exp(-n / 90)) if kernel == "dgemm" else 3.4e9 / (1 + (size / 3e6) ** 0.7) + 6e8
         speed = top * draw.uniform(0.97, 1.03) * 0.98**pe
         shaky = kernel == "dgemm" and pe == pes - 1 and n == 128
-        volume = 2.0 * rows * n * n
-        walls = [volume / speed * draw.uniform(0.99, 1.05) for _ in range(9)]
+        [draw.uniform(0.99, 1.05) for _ in range(9)]
         points.append(
             {
-                "n": n,
                 "rows": rows,
                 "size_elements": size,
-                "volume": volume,
-                "repetitions": 9,
-                "cpu_s": [wall * 0.995 for wall in walls],
-                "wall_s": walls,
                 "speed": {"low": 0.95 * speed, "mid": speed, "high": 1.02 * speed},
                 "interval_percent": 6.1 if shaky else round(draw.uniform(0.4, 2.8), 2),
                 "stable": not shaky,

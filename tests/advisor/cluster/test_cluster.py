@@ -10,7 +10,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from advisor.cluster import ClusterWish, advise_cluster, cluster_scenario, node_name, scenario_text
-from advisor.cluster.answer import Asked, _written, result_of, run_line
+from advisor.cluster.answer import Asked, Ran, _written, cluster_result, run_line
 from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.html import render_page
 from advisor.verification.asking import check_document
@@ -53,7 +53,7 @@ def measured(*hosts, rates=None, lost=None):
 def answered(wish, cluster, folder):
     asked = Asked(wish, [host.name for host in cluster.hosts], None, None, folder)
     answer = advise_cluster(wish, cluster, folder)
-    return answer, asked, result_of(answer, asked, (), None, "")
+    return answer, asked, cluster_result(answer, asked, (), Ran())
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +81,9 @@ def test_units_follow_speeds_and_what_others_leave(unequal):
     assert units["fast"] == pytest.approx(3000 * 4 / 8, rel=0.2)  # 4 + 4 / 2 + 2 * 1, but for messages
     assert units["me@half"] == pytest.approx(3000 * 2 / 8, rel=0.2)
     assert [one.units_now for one in result.hosts] == [750, 750, 1500]
-    assert result.gain > 1.5
-    assert result.gain_low < result.gain < result.gain_high
+    gain = result.compared.named("equal").gain
+    assert gain.mean > 1.5
+    assert gain.low < gain.mean < gain.high
 
 
 def test_the_scenario_is_the_cluster_and_loads_again(unequal, tmp_path):

@@ -27,7 +27,7 @@ def result(tmp_path_factory):
 
 def test_the_document_has_what_was_promised(result):
     _, document = result
-    assert document["machine"]["pe_count"] >= 1
+    assert document["provenance"]["machine"]["pe_count"] >= 1
     names = {entry["name"] for entry in document["baselines"]}
     assert {"equal", "constant", "fastest-pe"} <= names
     assert document["recommended"] in names
@@ -41,20 +41,16 @@ def test_the_document_has_what_was_promised(result):
         assert len(entry["measured_s"]) >= 3
         error = 100 * (entry["predicted_s"] / np.median(entry["measured_s"]) - 1)
         assert entry["error_percent"] == pytest.approx(error)
-    assert 0 < document["available_share"] <= 1
-    for kernel in document["kernels"]:
-        for point in kernel["points"]:
-            assert point["repetitions"] == len(point["cpu_s"]) == len(point["wall_s"]) >= 1
+    assert 0 < document["load"]["measured_share"] <= 1
     assert {kernel["name"] for kernel in document["kernels"]} == {"dgemm"}
     assert document["provenance"]["seed"] == 5
 
 
 def test_the_panels_reach_from_few_rows_to_what_one_pe_may_get(result):
     _, document = result
-    n, pes = document["application"]["parameters"]["n"], document["machine"]["pe_count"]
+    n, pes = document["application"]["parameters"]["n"], document["provenance"]["machine"]["pe_count"]
     for kernel in document["kernels"]:
         rows = [point["rows"] for point in kernel["points"]]
-        assert {point["n"] for point in kernel["points"]} == {n}
         assert min(rows) < n / pes / 4
         assert max(rows) >= n / pes
 
@@ -68,7 +64,7 @@ def test_the_folder_holds_report_scenario_and_measurements(result):
         "result.json",
         "scenario.yaml",
     }
-    assert Path(document["report"]) == (folder / "report.html").resolve()
+    assert Path(document["folder"]) == folder.resolve()
     assert json.loads((folder / "result.json").read_text()) == document
     html = (folder / "report.html").read_text()
     assert "http://" not in html.replace("http://www.w3.org", "")

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from advisor import Advice, plot, recommend
+from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.explanation import explanation_section
 from advisor.report.picture import answer_picture, launch_lines
-from advisor.report.quickstart import QuickstartResult, quickstart_page
 from advisor.report.scorecard import scorecard_section, summary_text
 from advisor.report.verdict import speeds_line, stated_cost, verdict
 from simulator import Share, load_scenario, plots
@@ -107,7 +107,7 @@ def test_a_bad_run_stands_below_the_typical_one():
 
 
 def test_an_answer_that_real_runs_took_back_is_not_called_advised():
-    page = quickstart_page(made(QuickstartResult, sample_document() | {"measured_gain": 0.88}))
+    page = cluster_page(made(ClusterResult, sample_document() | {"measured_gain": 0.88}))
     assert page.answer.startswith("Keep the equal split")
     drawn = "".join(figure.drawing.svg() for column in page.picture for figure in column)
     assert "tried (functional)" in drawn
