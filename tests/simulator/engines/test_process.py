@@ -66,14 +66,6 @@ def test_replications_draw_load_and_speed_and_repeat_with_the_seed():
     assert not np.array_equal(first, run(made, seed=4).makespan_ticks)
 
 
-def test_another_pe_shifts_no_draw():
-    load = trace(np.arange(100) * 1e-3, np.arange(100) % 3, 0.1)
-    loaded = pe("a", band(0.9e9, 1e9, 1.1e9), load)
-    alone = run(scenario([loaded], 100, (100,), replications=10)).makespan_ticks
-    beside = run(scenario([loaded, pe("z")], 100, (100, 0), replications=10)).makespan_ticks
-    assert np.array_equal(alone, beside)
-
-
 def test_what_cannot_be_run_is_refused():
     with pytest.raises(ScenarioError, match="there are no configurations; give at least one"):
         run(scenario([pe("a")], 4))
