@@ -240,3 +240,11 @@ def test_one_pe_is_too_few(monkeypatch):
 def test_plans_that_cannot_be(plan, found):
     with pytest.raises(ScenarioError, match=found):
         LinkPlan(**plan)
+
+
+def test_elsewhere_than_on_linux(monkeypatch):
+    import platform
+
+    monkeypatch.setattr(platform, "system", lambda: "Darwin")
+    with pytest.raises(CalibrationError, match="Darwin and measuring needs Linux"):
+        measure_link_times(LinkPlan(), store=None)

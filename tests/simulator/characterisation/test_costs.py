@@ -175,3 +175,8 @@ def test_a_store_of_another_machine_or_compiler_is_begun_anew(tmp_path):
     assert again.counts == store.counts
     assert (again.times.labels, again.times.raw_s.shape) == (("a",), (1, 5))
     assert (other.counts, other.times) == ({}, None)
+
+
+def test_no_run_no_costs():
+    with pytest.raises(CalibrationError, match="icc: no run"):
+        fitted_vector(flops_observed(), "icc", memory=MEMORY)

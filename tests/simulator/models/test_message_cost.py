@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from simulator import this_machine
+from simulator import join_platform, this_machine
 from simulator.base.errors import ScenarioError
+from simulator.base.files import shipped
 from simulator.calibration.pingpong.pairs import local_pairs, measure_cost
-from simulator.models.network.file import message_cost
+from simulator.models.network.file import fit_network_table, message_cost
 from simulator.models.network.message_cost import CpuCost, MessageCost, fit_cpu_cost, memory_bytes_per_byte
 
 SIZES = [1, 4096, 65_536, 2**20]
@@ -43,6 +44,16 @@ def test_costs_in_files():
 
 
 @pytest.mark.skipif(this_machine().pe_count < 2, reason="one PE")
+def test_a_joined_scenario_keeps_them_in_a_note(tmp_path):
+    fit = fit_network_table(shipped("scenarios", "papers/characterisation_unix.csv"))
+    link, speed = tmp_path / "link.json", tmp_path / "speed.json"
+    link.write_text(json.dumps(fit.to_dict() | MessageCost(CpuCost(3e-6, 2e-10), None, 4.0).to_dict()))
+    band = {"sizes": [1e3, 1e5]} | {name: [1e9, 5e8] for name in ("low", "mid", "high")}
+    speed.write_text(json.dumps({"format": 2, "kind": "speed", "kernel": "triad", "model": band}))
+    text = join_platform([speed, link], names="n1").text
+    assert "CPU of a message at each end: 3 us and 0.2 ns a byte" in " ".join(text.split())
+
+
 def test_large_messages_really_cost_more():
     """A mebibyte is copied twice: at least ten times the CPU of a byte, and the two ends cost much the same."""
     cpus = [core.cpu for core in this_machine().cores[:2]]

@@ -1,9 +1,12 @@
 """Values set in place of a scenario's, and speeds taken to other memory levels."""
 
+import json
+
 import numpy as np
 import pytest
 import yaml
 
+from advisor.cli import _run
 from simulator.base.errors import ScenarioError
 from simulator.engines.run import run
 from simulator.models.memory import MemoryLevel
@@ -150,6 +153,19 @@ def test_swap_says_its_times(file):
     assert node.swap_bytes == 4 * 2**30
     assert (node.paging_levels[-1].latency_s, node.paging_levels[-1].gap_s) == (50e-6, 4e-9)
     assert yaml.safe_load(resolved_text(file, changes=[change]))["platform"]["nodes"][0]["swap"]["latency"] == "50 us"
+
+
+def test_the_command_line_names_changes_and_extrapolation(file, capsys):
+    assert _run(["simulate", str(file), "--set", TWICE, "--set", "replications=2", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["changes"][0] == {"path": TWICE.partition("=")[0], "before": "8MiB", "after": "16 MiB"}
+    assert document["extrapolation"][0]["highest_factor"] > 1.05
+    assert document["replications"] == 2
+    assert any("by the memory model" in line for line in document["warnings"])
+    assert _run(["check", str(file), "--set", TWICE, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["changes"][0]["after"] == "16 MiB"
+    assert _run(["simulate", str(file), "--set", TWICE]) == 0
+    assert "Set       platform.nodes.a.levels.L3.capacity: 16 MiB in place of 8MiB" in capsys.readouterr().out
 
 
 def test_a_band_that_ends_for_want_of_memory_pages_where_the_memory_is_known(file):

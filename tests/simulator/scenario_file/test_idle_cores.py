@@ -62,6 +62,18 @@ def test_a_master_without_units_has_its_core(path):
     assert idle_cores(loaded, without).idle == 54
 
 
+def test_simulate_and_advise_name_them_and_are_silent_where_all_are_used(apportion, path):
+    told = " ".join(apportion("simulate", path, "--full")[1].split())
+    assert f"Idle configuration one: {TOLD['one']}; also in 4 more configurations" in told
+    document = json.loads(apportion("simulate", path, "--json")[1])
+    assert {one["configuration"]: one["text"] for one in document["idle_cores"]} == {
+        name: text for name, text in TOLD.items() if text
+    }
+    path.write_text(TEXT[: TEXT.index("  crowded:")])
+    assert "Idle" not in apportion("simulate", path)[1]
+    assert json.loads(apportion("simulate", path, "--json")[1])["idle_cores"] == []
+
+
 def test_an_advice_names_cores_that_it_leaves_idle(apportion, tmp_path):
     """A link so slow that one process alone is best; and units enough for all cores."""
     path = tmp_path / "s.yaml"

@@ -20,6 +20,7 @@ FORMS = {
         "hop_gaps_s_per_byte": [1e-9, 1e-9],
     },
     "curves": {"hops": [1.0], "knots_bytes": [[1.0, 100.0, 1e5]], "knots_s": [[1e-5, 1e-5, 1e-3]]},
+    "file": {"model": "link.json"},
 }
 
 

@@ -10,11 +10,12 @@ import yaml
 
 from advisor.cli import _run
 from simulator import join_platform, load_scenario, this_machine
-from simulator.base.machine import CacheUnit, Core, SharedCache, Topology
+from simulator.base.machine import CacheUnit, Core, SharedCache, Topology, this_topology
 from simulator.models.memory import MemoryLevel
 from simulator.platform.foreign import read_hwloc
 from simulator.scenario_file.caches import level_names, shared_levels
 from simulator.scenario_file.machine_node import node_block
+from simulator.scenario_file.written import safe_name
 from tests.simulator.scenario_file.joined.builders import host, link, memory_model, speed_model
 
 HWLOC = Path(__file__).parents[1] / "platform" / "foreign" / "hwloc"
@@ -54,6 +55,16 @@ def test_the_block_of_this_machine_loads_once_a_speed_is_known(tmp_path, capsys,
     (node,) = platform.nodes
     assert node.memory_bytes == min(machine.memory_bytes, machine.memory_limit_bytes or machine.memory_bytes)
     assert node.swap_bytes == psutil.swap_memory().total
+
+
+def test_comments_say_what_else_is_known(capsys):
+    out = printed(capsys).out
+    for cache in this_topology().shared_caches():
+        assert f"# cache L{cache.level} {cache.kind}: " in out
+    for part in ("affinity: processors", "governor", "load ", "memory limit", "CPU quota"):
+        assert part in out
+    first = next(line for line in out.splitlines() if not line.startswith("#"))
+    assert first == f"- name: {safe_name(this_topology().host)}"
 
 
 def test_a_memory_model_fills_in_the_levels(tmp_path, capsys, speed):
@@ -99,6 +110,13 @@ def test_a_node_file_holds_its_models_and_joins(tmp_path, capsys, speed):
     assert document["kind"] == "node"
     assert set(document["provenance"]["inputs"]) == {str(speed), str(tmp_path / "m.json")}
     assert [model["kind"] for model in document["models"]] == ["speed", "memory"]
+
+
+def test_json_says_all_of_it(capsys):
+    document = json.loads(printed(capsys, "--json").out)
+    assert document["command"] == "calibrate machine"
+    assert document["topology"]["pe_count"] == document["machine"]["pe_count"] == this_machine().pe_count
+    assert yaml.safe_load(document["yaml"])[0]["name"] == document["name"]
 
 
 def test_quota_and_siblings():

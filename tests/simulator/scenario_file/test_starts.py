@@ -15,6 +15,7 @@ from simulator import (
     Repartition,
     ScenarioError,
     SpeedBand,
+    export_simgrid,
     load_scenario,
     run,
     write_timeline,
@@ -26,6 +27,7 @@ from simulator.models.doubt import Doubt
 from simulator.models.load import Capacity
 from simulator.programs.program import Compute, Program
 from simulator.results.comparison import compare
+from simulator.results.timelines.counters import load_profiles
 from simulator.scenario_file.scenario import Application, Scenario, truth_count
 from simulator.scenario_file.truths import SERIES, draw
 from tests.support import platforms
@@ -242,3 +244,33 @@ def test_a_load_that_replications_hardly_meet_is_said_with_how_many_would_do(val
     load = LoadTrace(np.array([0.0, 95.0]), np.array(values, dtype=float), 100.0)
     made = platforms.scenario([platforms.pe("a", 1e9, load)], 200, (200,), replications=replications)
     assert made.warnings == wanted
+
+
+def fixed(scenario, replication):
+    """The scenario whose loads start where one replication has them."""
+    starts_s = draw(scenario).load_starts_s[replication].tolist()
+    pes = tuple(
+        pe if pe.load is None else replace(pe, load=replace(pe.load, drawn=False, start_s=start_s))
+        for pe, start_s in zip(scenario.platform.pes, starts_s, strict=True)
+    )
+    return replace(scenario, platform=replace(scenario.platform, pes=pes))
+
+
+def test_pictures_and_exports_of_a_replication_have_the_loads_of_its_run(tmp_path):
+    made = stencil(tmp_path, doubt=False)
+    for replication in (0, 5, 11):
+        there, alone = fixed(made, replication), run(made, replications=1, first_replication=replication)
+        assert run(there).makespan_ticks[0, 0] == run(made).makespan_ticks[0, replication]
+        asked = alone.drawn(replace(made, replications=1))
+        for one in (made, asked):
+            profiles = [
+                load_profiles(scenario, replication=replication, end_s=20.0, most=200) for scenario in (one, there)
+            ]
+            assert all(
+                np.array_equal(*pair)
+                for pair in zip(*(both[made.platform.pes[0].name] for both in profiles), strict=True)
+            )
+            files = [export_simgrid(scenario, replication=replication).files for scenario in (one, there)]
+            assert {name: text for name, text in files[0].items() if name != "platform.xml"} == {
+                name: text for name, text in files[1].items() if name != "platform.xml"
+            }

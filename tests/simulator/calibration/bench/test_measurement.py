@@ -16,6 +16,7 @@ from simulator.calibration.bench.measurement import (
     half_interval_of_median,
     is_disturbed,
     may_be_off,
+    one_of,
 )
 from simulator.calibration.bench.usage import Usage
 
@@ -54,6 +55,15 @@ def test_what_a_busy_machine_may_cost_is_the_larger_of_its_two_signs():
     assert may_be_off([sample(0.7, 1.0)] * 5) == pytest.approx(0.1)  # a third of what others took
     assert may_be_off([sample(0.5, 1.0), *[sample(1.0, 1.25)] * 4]) == pytest.approx(1.0)  # one ran twice as fast
     assert may_be_off([]) == 0
+
+
+def test_one_of_several_runs_in_a_row_takes_its_part_of_the_seconds():
+    assert one_of(sample(3.0, 6.0, involuntary=2, voluntary=5), 3) == sample(1.0, 2.0, involuntary=2, voluntary=5)
+
+
+def test_what_was_used_between_two_looks():
+    earlier, later = sample(1.0, 2.0, involuntary=3, voluntary=4), sample(1.5, 4.0, involuntary=5, voluntary=10)
+    assert later - earlier == sample(0.5, 2.0, involuntary=2, voluntary=6)
 
 
 @pytest.mark.real

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from advisor.cli import _run
-from simulator.base.errors import ApportionError, ScenarioError
+from simulator.base.errors import ApportionError, CalibrationError, ScenarioError
 from simulator.calibration import (
     RunRecord,
     add_runs,
@@ -330,3 +330,11 @@ def test_the_budget_stops_a_run_and_says_how_far_it_came():
 def test_bad_plans_are_refused(command, grid, message):
     with pytest.raises(ScenarioError, match=message):
         make_plan(command, parse_grid(grid), budget="1s", repetitions=1)
+
+
+def test_a_failing_command_is_told_with_its_last_words():
+    plan = make_plan("ls /no-such-folder-{N}", parse_grid("N=1"), budget="5s", repetitions=1)
+    with pytest.raises(
+        CalibrationError, match=r"command: ls /no-such-folder-1: ended with exit status 2: .*no-such-folder-1"
+    ):
+        record_runs(plan, lambda _: None)

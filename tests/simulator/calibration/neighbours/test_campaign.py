@@ -17,6 +17,7 @@ from simulator.calibration.neighbours.plan import (
     Item,
     Plan,
     check_cores,
+    command_name,
     make_cells,
     make_items,
     proposals,
@@ -83,6 +84,11 @@ def test_operands_together_stay_below_their_share_of_memory():
         items, _ = make_items(machine, pe_count=cores, kernels=("dgemm", "sort", "fft"), commands=())
         assert 2 * sum(item.bytes for item in items) < machine.memory_available_bytes
         assert cores * max(item.bytes for item in items) < 0.25 * machine.memory_available_bytes
+
+
+def test_names_of_commands_are_words_of_a_table():
+    subject = command_subject("cat /dev/null {n}", size="n", volume="n")
+    assert command_name(subject) == "cat--dev-null"
 
 
 @TWO

@@ -9,6 +9,7 @@ import pytest
 from simulator.base.errors import ApportionError
 from simulator.characterisation.derive.derivation import derive_seg, runnable, ruvs_at
 from simulator.characterisation.derive.machine.code import UNFORESEEN
+from simulator.characterisation.derive.running import _first_line
 from simulator.programs.graphs.nodes import check
 from tests.support.code_counts import callgrind_at, count_at
 
@@ -231,3 +232,8 @@ def test_callgrind_counts_the_same_instructions(path, function, arguments):
     exact = count_at(derived, derived.arguments.parameters, methods=("icc",))
     executed = callgrind_at(derived, derived.arguments.parameters)
     assert exact["icc"][1] == executed
+
+
+def test_what_numba_says_has_no_colours():
+    """It has some where colorama is installed."""
+    assert _first_line(ValueError("\x1b[1m\x1b[31mNo implementation\x1b[0m found")) == "No implementation found"

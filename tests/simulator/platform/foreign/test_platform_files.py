@@ -275,6 +275,9 @@ BAD = {
     "ways as long": (platform_text(HOSTS + '<host id="c" speed="1f"/><host id="d" speed="1f"/>' + "".join(
         f'<route src="{a}" dst="{b}"><link_ctn id="l"/></route>' for a, b in ("ac", "ad", "bc", "bd"))
     ).replace("Full", "Dijkstra"), r"3: zone z: route: several from a to b are as short; leave one \(routing Floyd"),
+    "fat tree's levels": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" topology="FAT_TREE" '
+                                        'topo_parameters="2;4;1;1"/>'), "4: cluster c: topo_parameters: there are"),
+    "profile of a link": (platform_text(HOSTS.replace('"1us"', '"1us" state_file="s"')), "state_file: a profile"),
 }  # fmt: skip
 
 

@@ -261,6 +261,14 @@ BAD_FILES = {
     ),
     "a node without speeds": (json.dumps(NODE | {"models": []}), "the node has no speed model"),
     "memory before its node": ('{"kind": "memory"}', "the memory model comes before any node"),
+    "a date that is none": (
+        json.dumps(GOOD_SPEED | {"provenance": {"made": "soon"}}),
+        "provenance: made: 'soon' is no date; measure again",
+    ),
+    "a network in a node": (
+        json.dumps(NODE | {"models": [{"kind": "network"}]}),
+        "models.0: a model of kind 'network' is none of a node",
+    ),
 }
 
 
