@@ -44,7 +44,7 @@ LINES = {
     "simulator/scheduling": (2_055, 1_900),
     "simulator/scenario_file": (7_160, 5_800),
     "simulator/engines": (11_280, 10_820),
-    "simulator/results": (4_715, 4_200),
+    "simulator/results": (4_665, 4_200),
     "simulator/experiments": (1_620, 1_500),
     "simulator/calibration": (13_760, 12_800),
     "simulator/characterisation": (5_060, 4_600),
@@ -53,7 +53,7 @@ LINES = {
     "advisor/verification advisor/whatif": (3_625, 3_400),
     "advisor/quickstart advisor/cluster": (1_145, 900),
     "advisor/jobs": (1_650, 1_400),
-    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_190, 5_000),
+    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_175, 5_000),
     "advisor/reproduce": (1_980, 1_980),
     "advisor/cli": (6_640, 4_800),
 }

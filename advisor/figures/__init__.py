@@ -20,7 +20,6 @@ from simulator import (
     calibration,
     files,
     intervals,
-    job_metrics,
     load_traces,
     plots,
     some_names,
@@ -296,7 +295,6 @@ def _ran_jobs(ran: RanJobs, folder: Path) -> Iterator[plots.Drawing]:
     table = folder / "jobs.csv"
     files.check_regular(table)
     yield plots.waits({ran.policy.name: pd.read_csv(table)["wait_s"].to_numpy(dtype=float)})
-    yield from (plots.classes(ran.classes.get(kind, ()), what=what) for kind, what in job_metrics.CLASSES.items())
 
 
 def _process_counts_advised(document: Document, _folder: Path) -> Iterator[plots.Drawing]:

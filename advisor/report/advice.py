@@ -10,7 +10,7 @@ from advisor.report.picture import answer_picture, launch_lines
 from advisor.report.strategies import MOST_RANKED, first_rows, ranking_section, strategies_section
 from advisor.report.timelines import timeline_section
 from advisor.report.verdict import speeds_line, stated_cost, verdict
-from simulator import blocks, documents, plots, units
+from simulator import blocks, units
 
 
 def advice_page(
@@ -75,10 +75,7 @@ def scheduling_section(found: Scheduling) -> blocks.Section:
     rows = [(axis.what, *(f"{gain:+.1%}" for gain in axis.gains), _times(axis.break_even)) for axis in found.axes]
     head = ("what is changed", *(f"x {factor:g}" for factor in FACTORS), "break-even")
     caption = "How much longer the best static partition takes than the dynamic one, where one thing is changed."
-    axes = [documents.to_dict(axis) for axis in found.axes]
-    drawn = plots.break_even(axes)
-    figure = blocks.Figure(drawn, "Gain of letting units move, against the factor by which one thing is changed.")
-    parts: list[blocks.Block] = [blocks.Text(sentence(found)), figure, blocks.table(caption, head, rows)]
+    parts: list[blocks.Block] = [blocks.Text(sentence(found)), blocks.table(caption, head, rows)]
     if found.rules:
         tried = [(one.name, units.show_duration(one.mean_s)) for one in found.rules]
         parts.append(blocks.table("Mean makespan of the farm under each chunk rule.", ("rule", "mean"), tried))

@@ -117,7 +117,7 @@ def jobs_page(ran: RanJobs, run: tuple[blocks.Command, ...] = (), drawn: Drawing
         sections=(
             blocks.Section("averages", "Averages", tuple(_averages(ran))),
             *([blocks.Section("over-time", "Over time", over_time)] if over_time else []),
-            blocks.Section("classes", "Classes of jobs", tuple(_classes(ran, figures))),
+            blocks.Section("classes", "Classes of jobs", tuple(_classes(ran))),
             _asked_section(ran),
             provenance_section(ran.provenance, ran.seed),
         ),
@@ -177,12 +177,11 @@ def _row(found: job_metrics.JobAverages, key: str, tails: tuple[str, ...]) -> li
     return [*map(show, values), *[wording.NOTHING] * (3 - len(tails))]
 
 
-def _classes(ran: RanJobs, figures: Drawings) -> Iterator[blocks.Block]:
+def _classes(ran: RanJobs) -> Iterator[blocks.Block]:
     """Who waits most."""
-    for kind, what in (("processors", "processors"), ("run", "run time")):
+    for kind, what in job_metrics.CLASSES.items():
         if entries := ran.classes.get(kind, ()):
             yield _classes_table(entries, what)
-            yield from _figure(figures, f"classes-{kind}", f"Bounded slowdown by {what}.")
 
 
 def _classes_table(entries: tuple[job_metrics.JobClass, ...], what: str) -> blocks.Table:
@@ -316,12 +315,5 @@ def save_jobs(
 
 def figures(runs: JobRuns, warm_up: float) -> dict[str, plots.Drawing]:
     """The drawings of the page by name, empty where there is nothing to draw."""
-    found = {
-        "busy": plots.busy(runs),
-        "pes": plots.pes(runs),
-        "waits": plots.waits({runs.policy.name: runs.wait_s[job_metrics.measured(runs, warm_up)]}),
-    }
-    for kind, what in job_metrics.CLASSES.items():
-        classes = job_metrics.by_class(runs, kind, warm_up=warm_up)
-        found[f"classes-{kind}"] = plots.classes(classes, what=what)
-    return found
+    waits = plots.waits({runs.policy.name: runs.wait_s[job_metrics.measured(runs, warm_up)]})
+    return {"busy": plots.busy(runs), "pes": plots.pes(runs), "waits": waits}

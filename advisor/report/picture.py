@@ -161,7 +161,7 @@ def runs_figure(
         same, worse = ", the same draws for both" if len(found) > 1 else "", ""
         if advised and isinstance(bad, Timeline):
             found.append((f"{names[1]}, a bad run", bad, mean_s, True))
-            worse = f", and a bad one, of which {wording.percent(BAD)} are quicker (replication {bad.replication})"
+            worse = f", and a bad one, slower than {wording.percent(BAD)} of all (replication {bad.replication})"
         which = f"a typical run{same} (replication {first.replication} of {first.replications}){worse}; "
         which += "triangle: mean of all; "
     most = MOST_RUN_ROWS // len(found)

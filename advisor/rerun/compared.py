@@ -4,12 +4,15 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from advisor.report.cluster import ClusterResult
+from advisor.report.pages import read_answer
 from advisor.rerun.kept import LIMIT_BYTES, Record
+from advisor.verification.check import Verified, VerifiedConfiguration
 from simulator import files
 
 VOLATILE = frozenset(
@@ -27,6 +30,8 @@ MOST_DIFFERENCES = 1000
 """Of those that a document lists."""
 EQUAL = 1e-9
 """Relative size to which numbers are equal: processors sum in other orders, and their logarithms end in other bits."""
+ANSWERS = {"verify": "verification.json", "quickstart": "result.json", "cluster": "cluster.json"}
+"""Command that measures -> the file of its answer."""
 _NUMBER = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?")
 """With a point or an exponent: a whole number is equal or is not."""
 
@@ -168,11 +173,9 @@ def _ratio(before: object, after: object) -> float | None:
 
 
 def measured_figures(record: Record, again: Path) -> tuple[Figure, ...]:
-    """Figures of both documents of a command that measures, by name; those that only one has are left out."""
-    name, read = MEASURED[record.command]
-    before, after = (files.read_json(folder / name, limit_bytes=LIMIT_BYTES) for folder in (record.folder, again))
-    with files.understood(record.folder / name, f"apportion {record.command}"):
-        old, new = dict(read(before)), dict(read(after))
+    """Figures of both answers of a command that measures, by name; those that only one has are left out."""
+    name = ANSWERS[record.command]
+    old, new = (dict(_figures(_answer(folder / name, record.command))) for folder in (record.folder, again))
     found = []
     for what, (value, low, high) in old.items():
         if what in new and value:
@@ -181,39 +184,36 @@ def measured_figures(record: Record, again: Path) -> tuple[Figure, ...]:
     return tuple(found)
 
 
+def _answer(path: Path, command: str) -> Verified | ClusterResult:
+    document = files.read_json(path, limit_bytes=LIMIT_BYTES)
+    with files.understood(path, f"apportion {command}"):
+        found: Verified | ClusterResult = read_answer(document, path)
+    return found
+
+
 _Read = Iterator[tuple[str, tuple[float, float, float]]]
 """Name, value, and where it was stated to lie or seen."""
 
 
-def _configurations(entries: Any) -> _Read:
+def _figures(answer: Verified | ClusterResult) -> _Read:
+    if isinstance(answer, Verified):
+        yield from _configurations(answer.configurations)
+        return
+    for kernel in answer.kernels:
+        for point in kernel.points:
+            name = f"{kernel.name} on {kernel.pe} at {point.size_elements:g} elements, /s"
+            yield name, (point.speed.mid, point.speed.low, point.speed.high)
+    for one in answer.compared.baselines if answer.load is None else ():
+        said = one.predicted
+        if one.name not in {"equal", answer.compared.recommended}:
+            continue
+        if said.mean is not None and said.low is not None and said.high is not None:
+            yield f"predicted makespan {one.name}, s", (said.mean, said.low, said.high)
+    yield from _configurations(answer.verification)
+
+
+def _configurations(entries: Iterable[VerifiedConfiguration]) -> _Read:
     """Measured medians, and the range of one run that was predicted, widened by the runs that were seen."""
     for one in entries:
-        median = one.get("measured_median_s")
-        seen = [float(time) for time in (*(one.get("measured_s") or ()), *(one.get("predicted_range_s") or ()))]
-        if median is not None and seen:
-            yield f"measured median of {one['name']}, s", (float(median), min(seen), max(seen))
-
-
-def _verified(document: Mapping[str, Any]) -> _Read:
-    yield from _configurations(document["configurations"])
-
-
-def _cluster(document: Mapping[str, Any]) -> _Read:
-    for kernel in document["kernels"]:
-        for point in kernel["points"]:
-            speed = point["speed"]
-            name = f"{kernel['name']} on {kernel['pe']} at {point['size_elements']:g} elements, /s"
-            yield name, (float(speed["mid"]), float(speed["low"]), float(speed["high"]))
-    for one in document["baselines"] if document["load"] is None else ():
-        said = one["predicted_makespan_s"]
-        if one["name"] in {"equal", document["recommended"]} and said["low"] is not None:
-            yield f"predicted makespan {one['name']}, s", (said["mean"], said["low"], said["high"])
-    yield from _configurations(document["verification"])
-
-
-MEASURED: Mapping[str, tuple[str, Any]] = {
-    "verify": ("verification.json", _verified),
-    "quickstart": ("result.json", _cluster),
-    "cluster": ("cluster.json", _cluster),
-}
-"""Command -> its document, and the figures in it."""
+        if seen := (*one.measured_s, *(one.predicted_range_s or ())):
+            yield f"measured median of {one.name}, s", (one.measured_median_s, min(seen), max(seen))

@@ -8,10 +8,9 @@ nothing to draw the drawing is false.
 from simulator.base.figures import COLUMN_IN, Drawing, figure_kind
 from simulator.results.plots.answer import Run, RunRow, coverage_of, runs, shares
 from simulator.results.plots.fits import memory, memory_fit, neighbours, network, process_counts, runtime, runtime_fit
-from simulator.results.plots.jobs import busy, classes, pes, waits
+from simulator.results.plots.jobs import busy, pes, waits
 from simulator.results.plots.loads import load, load_functions, load_study
 from simulator.results.plots.outcome import (
-    break_even,
     costs,
     differences,
     gains,
@@ -29,10 +28,8 @@ __all__ = [
     "Drawing",
     "Run",
     "RunRow",
-    "break_even",
     "builders",
     "busy",
-    "classes",
     "costs",
     "coverage_of",
     "differences",

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 BINS: Final = 200
 """Stretches of time that a row of a run is drawn in."""
+LEVELS: Final = 64
+"""Heights of a row that a reader can tell apart."""
 _HATCH: Final = "////"
 
 
@@ -179,10 +181,11 @@ def _draw_busy(axes: "Axes", row: RunRow, at: float, run: Run) -> None:
     """The part of a row's processes that computes, and above it those that do something else."""
     import numpy as np
 
-    edges = np.linspace(0.0, run.makespan_s, row.computing.size + 1)
     foot, high, colour = at + 0.92, 0.84, series(0) if run.full else INK
-    curves = [np.append(part, part[-1]) for part in (row.computing, np.minimum(1.0, row.computing + row.other))]
-    first, second = (foot - high * part for part in curves)
+    parts = np.round(LEVELS * np.stack((row.computing, np.minimum(1.0, row.computing + row.other)))) / LEVELS
+    kept = np.flatnonzero(np.append(True, np.any(np.diff(parts), axis=0)))  # what stays as it is needs no points
+    edges = np.append(kept / parts.shape[1], 1.0) * run.makespan_s
+    first, second = (foot - high * np.append(part[kept], part[-1]) for part in parts)
     look: Any = {"step": "post", "lw": 0}
     axes.fill_between(edges, first, foot, color=colour, alpha=1.0 if run.full else 0.5, **look, label="computing")
     look |= {"facecolor": "none", "edgecolor": INK, "hatch": _HATCH, "label": "messages, waiting"}

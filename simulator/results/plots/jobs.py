@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from simulator.base import units
-from simulator.base.figures import INK, LINES, NOTHING, Drawing, Panel, label, name_rows, series, time_unit
+from simulator.base.figures import INK, LINES, NOTHING, Drawing, Panel, label, series, time_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,14 +14,12 @@ if TYPE_CHECKING:
 
     from simulator.base.arrays import Floats, Ints
     from simulator.engines.job_queue import JobRuns
-    from simulator.results.job_metrics import JobClass
 
 
 _STRETCHES: Final = 300
 _MOST_BOXES: Final = 1200
 """Rectangles of a figure; a longer stream shows its beginning."""
 _POINTS: Final = 240
-_SLOWDOWNS: Final = ("bounded_slowdown", "bounded_slowdown_p95")
 
 
 def busy(runs: "JobRuns") -> Drawing:
@@ -141,31 +139,6 @@ def _draw_waits(axes: "Axes", waits_s: "Floats", text: str, place: int) -> None:
     times = np.geomspace(max(low, high / 1e9), high, _POINTS)
     share = 1 - np.searchsorted(ordered, times, side="right") / max(1, ordered.size)
     axes.plot(times, 100 * share, color=series(place), ls=LINES[place % len(LINES)], lw=1.8, label=text)
-
-
-def classes(found: "Sequence[JobClass]", *, what: str) -> Drawing:
-    """Draw mean and 95th percentile of the bounded slowdown by class.
-
-    `what`: what the classes are of: `processors`.
-    """
-    if not found:
-        return NOTHING
-
-    def draw(axes: "Axes") -> None:
-        import numpy as np
-
-        mean, p95 = (np.array([getattr(group, part) for group in found]) for part in _SLOWDOWNS)
-        at = np.arange(len(found))
-        axes.barh(at, mean - 1, 0.6, 1.0, color=series(0), label="mean")
-        axes.plot(p95, at, color=series(1), ls="", marker="D", ms=5, label="95 % of jobs are below")
-        _logarithmic(axes)
-        axes.set(xlim=(1, max(float(p95.max()), float(mean.max()), 2.0) * 1.3), ylabel=f"{what} (jobs)")
-        names = [f"{group.label} ({group.jobs})" for group in found]
-        name_rows(axes, names, below="bounded slowdown", ends=(len(found) - 0.5, -0.6))
-
-    said = "; ".join(f"{group.label}: mean {group.bounded_slowdown:.4g} over {group.jobs} jobs" for group in found)
-    heights = 1.2 + 0.36 * len(found), 0.95 + 0.22 * len(found)
-    return Drawing(f"slowdown:{what}", f"Bounded slowdown by {what}", {"all": draw}, said, heights)
 
 
 def _boxes(runs: "JobRuns") -> "tuple[Ints, Ints, Ints] | None":

@@ -340,28 +340,6 @@ def _places(entries: Sequence[Entry]) -> tuple[list[float], list[float]]:
     return [entry["makespan_s"] for entry in entries], [entry["run"] for entry in entries]
 
 
-def break_even(axes_found: Sequence[Entry]) -> Drawing:
-    """Draw the gain of one way over another against the factor by which one thing is changed, a line for each thing.
-
-    `axes_found`: one entry per thing: `what`, `factors`, `gains` (shares) and `break_even` (a factor, or None).
-    """
-
-    def draw(axes: "Axes") -> None:
-        for place, entry in enumerate(axes_found):
-            by = [100 * gain for gain in numbers(entry.get("gains"))]
-            factors, text = numbers(entry.get("factors")), label(entry["what"])
-            axes.plot(factors, by, color=series(place), marker="o", ms=3.5, label=text)
-            if (end := number(entry.get("break_even"))) is not None:
-                axes.axvline(end, color=series(place), lw=0.8, ls=":")
-        axes.axhline(0.0, color=INK, lw=0.8)
-        axes.set(xscale="log", xlabel="factor", ylabel="gain in %")
-        axes.grid()
-
-    ends = [(entry["what"], number(entry.get("break_even"))) for entry in axes_found]
-    said = "; ".join(f"{what}: break-even at {'none' if end is None else f'{end:.2g}'}" for what, end in ends)
-    return Drawing("scheduling", "Static or dynamic", {"all": draw} if axes_found else {}, said, (2.8, 2.2))
-
-
 def points(
     at: Sequence[float],
     means: Mapping[str, Sequence[Entry]],

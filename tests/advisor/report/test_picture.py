@@ -101,7 +101,7 @@ def test_a_bad_run_stands_below_the_typical_one():
     assert drawn.timelines[0].makespan_s == np.median(runs.of(best))
     picture = answer_picture(shown.compared, drawn.shares, drawn.timelines, bad=drawn.bad, advised=best)
     caption = picture[1][0].caption
-    assert f"and a bad one, of which 95 % are quicker (replication {drawn.bad.replication})" in caption
+    assert f"and a bad one, slower than 95 % of all (replication {drawn.bad.replication})" in caption
     assert f"{best}, a bad run: {show_duration(drawn.bad.makespan_s)}" in picture[1][0].drawing.svg()
     assert "bad" not in answer_picture(shown.compared, drawn.shares, drawn.timelines, advised=best)[1][0].caption
 

@@ -13,6 +13,7 @@ from simulator import ScenarioError, files
 from tests.core_types import environment as environ
 from tests.core_types import why_not
 from tests.support.command_line import APPORTION, ROOT, apportion_here
+from tests.support.report_sample import verified_document
 
 COMMANDS = {
     "simulate": "simulate {f}/own.yaml --replications 4 --set platform.link.latency=x2 -o {f}/out",
@@ -250,13 +251,10 @@ def test_no_manifest_is_said(tmp_path):
 def test_measured_figures_hold_within_what_was_stated_or_seen(moved, tmp_path):
     def written(folder, median):
         folder.mkdir(exist_ok=True)
-        entry = {
-            "name": "equal",
-            "measured_median_s": median,
-            "measured_s": [1.0, 1.1],
-            "predicted_range_s": [0.8, 1.05],
-        }
-        files.write_json(folder / "verification.json", {"configurations": [entry]})
+        took = {"measured_median_s": median, "measured_s": [1.0, 1.1], "predicted_range_s": [0.8, 1.05]}
+        document = verified_document()
+        entries = [document["configurations"][0] | {"name": "equal"} | took]
+        files.write_json(folder / "verification.json", document | {"configurations": entries})
 
     place = {"what": "inputs/scenario/own.yaml"}
     change(moved, command="verify", given=place, inputs=place)

@@ -1,7 +1,5 @@
 """Figures for papers: on whose axes they draw, whether their text fits a column, and in which colours."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -40,7 +38,6 @@ TIMELINE = [
     {"process": 0, "pe": "core0", "operation": "compute", "start_s": 0.0, "end_s": 1.2},
     {"process": 1, "pe": "core1", "operation": "recv", "start_s": 0.0, "end_s": 0.2},
 ]
-CLASSES = [SimpleNamespace(label="1 to 2", jobs=12, bounded_slowdown=3.0, bounded_slowdown_p95=40.0)]
 BAND = SpeedBand(*(np.array(row, float) for row in ([1e3, 1e6], [1e9, 7e8], [2e9, 9e8], [3e9, 1e9])))
 TRACE = LoadTrace(np.arange(500.0), np.random.default_rng(3).integers(0, 3, 500).astype(float), 500.0)
 GAINS = [{"name": "a", "gain": {"mean": 2.0, "low": 1.5, "high": 2.5}}]
@@ -58,7 +55,6 @@ DRAWN = {
     "runs": plots.runs([RUN, RUN]),
     "timeline": plots.timeline(TIMELINE),
     "waits": plots.waits({"easy": np.array([0.0, 10.0, 4000.0])}),
-    "classes": plots.classes(CLASSES, what="processors"),
     "load": plots.load(TRACE),
     "speed": plots.speed(BAND),
 }

@@ -86,6 +86,16 @@ def test_ids_of_a_figure_begin_with_its_name():
         ElementTree.fromstring(drawn)  # noqa: S314 - our own
 
 
+def test_a_row_that_stays_as_it_is_needs_no_points():
+    steps, ends = np.ones(200), np.zeros(200)
+    steps[150:], ends[150:] = 0.25, 0.5
+    drawn = plots.runs([plots.Run("a", 2.0, (plots.RunRow("p", steps, ends),))])
+    first, second = (one.get_paths()[0].vertices for one in drawn.axes().collections)
+    assert sorted(set(first[:, 0])) == [0.0, 1.5, 2.0]
+    assert max(len(first), len(second)) < 20
+    assert max(second[:, 1]) - min(second[:, 1]) == pytest.approx(0.84 * 0.75), "to the row's top, from a quarter"
+
+
 def test_what_bars_cover_of_each_stretch():
     found = plots.coverage_of([(6, 8), (0, 3)], 10, bins=5)
     assert found.tolist() == [1.0, 0.5, 0.0, 1.0, 0.0]
