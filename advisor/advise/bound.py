@@ -9,10 +9,7 @@ def lower_bound_s(scenario: Scenario, *, most: int | None) -> float:
     The whole work at the top of all speed bands, under the least of all loads, without messages, as if it could be
     divided at will. Where an application only estimates its computations, so does this.
 
-    Parameters
-    ----------
-    most
-        Most processes on one PE; its cores if None.
+    `most`: most processes on one PE; its cores if None.
     """
     limits = [pe.cores if most is None else most for pe in scenario.platform.pes]
     kernel = scenario.application.kernel

@@ -177,14 +177,9 @@ class Judge:
         return 1.0 if self._rates is None else rate_of(self.scenario, configuration, self._rates)
 
     def best_placed(self, count: int, *, near: float, ordered: bool = True) -> list[Configuration]:
-        """The best configurations of different placements and grids.
+        """The best configurations of different placements and grids, at most `near` times as bad as the best.
 
-        Parameters
-        ----------
-        near
-            Times the best objective, at most.
-        ordered
-            Whether the order of ranks and the grid make placements different.
+        `ordered`: whether the order of ranks and the grid make placements different.
         """
         if self._best is None:
             return []

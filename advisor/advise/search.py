@@ -1,22 +1,24 @@
 """The one search: proposers take turns, a judge simulates what they propose and keeps the record of what was tried."""
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from advisor.advise.judge import Judge
-from advisor.advise.proposers import RANKS, STARTS, WITHIN, Propose
+from advisor.advise.proposers import PROPOSERS, STARTS, WITHIN, Propose
 from advisor.advise.space import Space
 from advisor.advise.spending import OutOfBudgetError
 from simulator import Configuration, ties
 
-TURNS = 60
+TURNS = 240
 """Turns in a row, at most."""
 GAIN = 2e-4
-"""Share of the objective that a round of turns has to gain for another one."""
+"""Share of the objective that a turn has to gain for another one."""
 AGAIN = 0.005
-"""Share that a turn of one proposer has to gain to have the next one, too."""
-RIVALS, RIVAL_TURNS, NEAR = (3, 1), 3, 1.5
-"""Further sets of processes that are improved, round by round; turns of a round; times the best, at most."""
+"""Share by which the best has to change for another turn of a proposer that gained nothing."""
+RIVALS, NEAR = (3, 1), 1.5
+"""Further sets of processes that are improved, round by round; times the best, at most."""
+RIVAL_TURNS, RIVAL_FEW = 16, 3
+"""Turns of each, at most; turns by which it is judged whether it can be the best."""
 RIVAL_SHARE, MOST_RIVAL = 1 / 4, 64
 """Of what was simulated when the best was found, for a rival in a round; processes of the best up to which there are
 rivals: among 800 they took three times what the search takes, and gained nothing."""
@@ -50,10 +52,22 @@ def _rivals(space: Space, judge: Judge, allowed: Allowed) -> None:
     for count in RIVALS:
         for one in judge.best_placed(1 + count, near=NEAR, ordered=False)[1:]:
             if not judge.spending.cut:
-                with judge.only(one, effort=effort):
-                    improve(space, judge, allowed=allowed, ranks=WITHIN, turns=RIVAL_TURNS)
+                _catch_up(space, judge, one, allowed, effort=effort)
     if judge.best != before and not judge.spending.cut:
         improve(space, judge, allowed=allowed)
+
+
+def _catch_up(space: Space, judge: Judge, rival: Configuration, allowed: Allowed, *, effort: float) -> None:
+    """Turns of a rival, as long as it would be the best after all of them if each gains as the best of the last few."""
+    goal, values = judge.value(judge.best or rival), list[float]()
+
+    def worth() -> bool:
+        values.append(judge.value(judge.best or rival))
+        gained = min((after / before for before, after in pairwise(values[-1 - RIVAL_FEW :])), default=0.0)
+        return values[-1] * gained ** (RIVAL_TURNS + 1 - len(values)) <= goal
+
+    with judge.only(rival, effort=effort):
+        improve(space, judge, allowed=allowed, proposers=WITHIN, turns=RIVAL_TURNS, worth=worth)
 
 
 def improve(
@@ -61,32 +75,42 @@ def improve(
     judge: Judge,
     *,
     allowed: Allowed = lambda _: True,
-    ranks: Sequence[Sequence[Propose]] = RANKS,
+    proposers: Sequence[Propose] = PROPOSERS,
     turns: int = TURNS,
+    worth: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Improve on the best of the judge's record: turns of the first rank of proposers that helps, until none does."""
+    """Improve on the best of the judge's record: turns of the first proposer that helps, until none does.
+
+    One that gained nothing has its next turn when the best is on other PEs, in another order or grid, or much better.
+    `worth`: whether to go on, asked before each turn.
+    """
+    idle: dict[Propose, tuple[object, float]] = {}
     try:
         for _ in range(turns):
-            if not any(_gains(judge, partial(_turns, space, judge, some, allowed)) for some in ranks):
+            if not worth() or not any(_helps(space, judge, one, allowed, idle) for one in proposers):
                 break
     except OutOfBudgetError:
         judge.spending.cut.append("search")
 
 
-def _turns(space: Space, judge: Judge, proposers: Iterable[Propose], allowed: Allowed) -> None:
-    for propose in proposers:
-        while not judge.tired and _gains(judge, partial(_turn, space, judge, propose, allowed), by=AGAIN):
-            pass
+def _helps(
+    space: Space, judge: Judge, propose: Propose, allowed: Allowed, idle: dict[Propose, tuple[object, float]]
+) -> bool:
+    """Whether a turn of a proposer improves what is best by more than `GAIN`."""
+    before = judge.best
+    if judge.tired or before is None:
+        return False
+    placed, value = (before.placement, before.grid), judge.value(before)
+    where, known = idle.get(propose, (None, value))
+    if where == placed and value > (1 - AGAIN) * known:
+        return False
+    _turn(space, judge, propose, allowed)
+    best = judge.best
+    if best is not None and best != before and ties.is_less(judge.value(best), value * (1 - GAIN)):
+        return True
+    idle[propose] = placed, value
+    return False
 
 
 def _turn(space: Space, judge: Judge, propose: Propose, allowed: Allowed) -> None:
     judge.of([one for one in propose(space, judge) if allowed(one)])
-
-
-def _gains(judge: Judge, turns: Callable[[], None], *, by: float = GAIN) -> bool:
-    """Whether some turns improve what is best by more than a share."""
-    before = judge.best
-    value = judge.value(before) if before is not None else float("inf")
-    turns()
-    best = judge.best
-    return best is not None and best != before and ties.is_less(judge.value(best), value * (1 - by))

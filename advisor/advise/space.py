@@ -101,10 +101,7 @@ class Space:
     def groups(self, placement: Sequence[int], *, edges: bool = False) -> list[list[int]]:
         """Processes that are alike, by their ranks; a master is alone.
 
-        Parameters
-        ----------
-        edges
-            Those with a neighbour on another node are not like those without.
+        `edges`: those with a neighbour on another node are not like those without.
         """
         crowded, busy = crowds(self.scenario, placement), Counter(placement)
         apart = self.apart(placement) if edges else [0] * len(placement)

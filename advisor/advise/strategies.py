@@ -139,10 +139,7 @@ def most_processes(scenario: Scenario, vary: Sequence[str], *, oversubscribe: bo
 def advisable(scenario: Scenario, configuration: Configuration, most: int | None) -> bool:
     """Whether a configuration may be advised: with more processes than cores only if that is so now, or allowed.
 
-    Parameters
-    ----------
-    most
-        Most processes on one PE in the search; its cores if None.
+    `most`: most processes on one PE in the search; its cores if None.
     """
     return configuration.name == AS_NOW or not oversubscribed(scenario, configuration, most)
 

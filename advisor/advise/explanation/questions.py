@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from advisor.advise.judge import Judge
 from advisor.advise.objectives import over_runs
-from advisor.advise.proposers import RANKS, processes, shares
+from advisor.advise.proposers import processes, shares
 from advisor.advise.ranking import Gain, gain
 from advisor.advise.recommendation import Asked, Recommendation, asked_again
 from advisor.advise.search import SEARCH_FIRST, improve
@@ -29,7 +29,8 @@ SHARE = 1 / 4
 """Of a question's computations, for one configuration on all draws."""
 NEAR = 2
 """Further configurations of the record that a question begins with."""
-TURNS, WIDTH = 2, 1
+PROPOSERS = shares.levelled, processes.steps
+TURNS, WIDTH = 4, 1
 """Of a question's search, at most; configurations to go on from, and placements of a turn."""
 COMPARED = 3
 """Of the configurations that seem better, the best that are compared in all replications."""
@@ -100,7 +101,7 @@ class Questions:
                 "application: none of the configurations that were tried can run: make it larger or smaller, "
                 "or give the nodes more memory or swap"
             )
-        improve(judge.space, judge, allowed=self._asked.allowed, ranks=RANKS[:1], turns=TURNS)
+        improve(judge.space, judge, allowed=self._asked.allowed, proposers=PROPOSERS, turns=TURNS)
         if np.isfinite(judge.value(self.chosen)):
             judge.settle(self.chosen)
         self._effort += judge.spent
@@ -131,7 +132,7 @@ class Questions:
                 judge.space,
                 judge,
                 allowed=lambda one: one.placement in placements,
-                ranks=((shares.levelled,),),
+                proposers=(shares.levelled,),
                 turns=TURNS,
             )
         self._effort += judge.spent

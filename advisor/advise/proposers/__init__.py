@@ -1,10 +1,11 @@
 """Proposers: what a search tries next, each from what was tried so far.
 
-A proposer is a function `propose(space, record)` that yields configurations; `search` lets those of the first rank take
-turns as long as one of them helps, then those of the next one.
+A proposer is a function `propose(space, record)` that yields configurations; `search` gives a turn to the first that
+helps, then to the first one again.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from advisor.advise.judge import Judge
 from advisor.advise.proposers import grids, orders, processes, sets, shares
@@ -14,12 +15,17 @@ from simulator import Configuration
 Propose = Callable[[Space, Judge], Iterable[Configuration]]
 
 STARTS: tuple[Propose, ...] = (sets.propose,)
-RANKS: tuple[tuple[Propose, ...], ...] = (
-    (shares.levelled, processes.steps),
-    (orders.propose, grids.propose),
-    (shares.moved,),
+MUCH, *LESS = (partial(shares.moved, step=step) for step in shares.STEPS)
+PROPOSERS: tuple[Propose, ...] = (
+    shares.levelled,
+    shares.others_levelled,
+    processes.steps,
+    orders.propose,
+    grids.propose,
+    MUCH,
+    *LESS,
 )
-WITHIN: tuple[tuple[Propose, ...], ...] = ((shares.levelled,), (orders.propose, grids.propose), (shares.moved,))
+WITHIN: tuple[Propose, ...] = (MUCH, shares.levelled, orders.propose, grids.propose, *LESS)
 """Those that keep the processes on each PE."""
 
-__all__ = ["RANKS", "STARTS", "WITHIN", "Propose"]
+__all__ = ["PROPOSERS", "STARTS", "WITHIN", "Propose"]

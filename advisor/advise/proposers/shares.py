@@ -7,8 +7,8 @@ import numpy as np
 
 from advisor.advise.judge import Judge, Seen
 from advisor.advise.objectives import over_runs
-from advisor.advise.space import FINE, MOST_GROUPS, Floats, Space, whole_units
-from simulator import Configuration, partitions, ties
+from advisor.advise.space import MOST_GROUPS, Floats, Space, whole_units
+from simulator import Configuration, ties
 
 PARTS = (1.0, 0.5, 0.25)
 """Parts of the way to equal times that a move of all goes."""
@@ -17,7 +17,7 @@ WORST = {"mean": 1.0, "p95": 0.05, "worst": 0.01}
 EDGED = (0.01, 0.03, 0.06)
 """Parts of their units that processes have less for each neighbour on another node."""
 STEPS = (0.04, 0.01, 0.0025)
-"""Units that move from one group to another, as shares of all; and a unit for each of its processes."""
+"""Units that move from one group to another, as shares of all: smaller ones where larger ones gain nothing."""
 MOST_ALONE = 64
 """Processes up to which units of each one are levelled by its own times."""
 MOST_HEADS = 4
@@ -29,19 +29,29 @@ NEAR = 1.15
 
 
 def levelled(space: Space, judge: Judge) -> Iterator[Configuration]:
-    """The best configurations with units moved towards equal times of all, all at once or from last to first."""
-    for base in judge.best_placed(min(WIDE, judge.width), near=NEAR) if space.unequal else ():
-        groups = _heads(space, base)
-        if base == judge.best:
-            yield from _edged(space, base)
-        yield from _evened(space, base)
-        if len(groups) > 1:
-            yield from _levelled(space, base, groups, judge.seen(base))
-            ends = np.array([judge.ends(base)[group].mean() for group in groups])
-            late, early = ties.first_most(ends), ties.first_least(ends)
-            yield from _between(space, base, groups, [(late, early), (early, late)])
-        if base == judge.best and len(base.partition) <= MOST_ALONE:
-            yield from _met(space, base, judge.seen(base))
+    """The best configuration with units moved towards equal times of all, all at once or from last to first."""
+    best = judge.best
+    if space.unequal and best is not None:
+        yield from _edged(space, best)
+        yield from _at_once(space, judge, best)
+        if len(best.partition) <= MOST_ALONE:
+            yield from _met(space, best, judge.seen(best))
+
+
+def others_levelled(space: Space, judge: Judge) -> Iterator[Configuration]:
+    """The same of the best ones of other placements."""
+    for base in judge.best_placed(min(WIDE, judge.width), near=NEAR)[1:] if space.unequal else ():
+        yield from _at_once(space, judge, base)
+
+
+def _at_once(space: Space, judge: Judge, base: Configuration) -> Iterator[Configuration]:
+    groups = _heads(space, base)
+    yield from _evened(space, base)
+    if len(groups) > 1:
+        yield from _levelled(space, base, groups, judge.seen(base))
+        ends = np.array([judge.ends(base)[group].mean() for group in groups])
+        late, early = ties.first_most(ends), ties.first_least(ends)
+        yield from _between(space, base, groups, [(late, early), (early, late)])
 
 
 def _levelled(space: Space, base: Configuration, groups: list[list[int]], seen: Seen) -> Iterator[Configuration]:
@@ -54,8 +64,6 @@ def _levelled(space: Space, base: Configuration, groups: list[list[int]], seen: 
         level = balance(shares, rows, seen.weights, part=WORST[over_runs(space.objective)])
         for part in PARTS:
             yield _with(space, base, groups, np.maximum((1 - part) * shares + part * level, sizes * (shares > 0)))
-        if space.units < FINE * len(base.partition):
-            yield _finest(space, base, np.average(table, axis=0, weights=seen.weights))
 
 
 def _met(space: Space, base: Configuration, seen: Seen) -> Iterator[Configuration]:
@@ -115,15 +123,6 @@ def _evened(space: Space, base: Configuration) -> Iterator[Configuration]:
     yield space.configured(base.placement, tuple(whole_units(units, space.units).tolist()), grid=base.grid)
 
 
-def _finest(space: Space, base: Configuration, takes: Floats) -> Configuration:
-    """Whole units with which the last process ends first, if a unit of each takes what one of its own does now."""
-    parts = np.array(base.partition)
-    held = np.flatnonzero(parts)
-    each = takes[held] / parts[held]
-    parts[held] = partitions.by_times(space.units, held.size, lambda counts: np.asarray(counts * each))
-    return space.configured(base.placement, tuple(parts.tolist()), grid=base.grid)
-
-
 def _edged(space: Space, base: Configuration) -> Iterator[Configuration]:
     """Less for all processes that have neighbours on other nodes, at once: one alone would not help."""
     apart = np.array(space.apart(base.placement))
@@ -133,8 +132,8 @@ def _edged(space: Space, base: Configuration) -> Iterator[Configuration]:
             yield space.configured(base.placement, tuple(whole_units(wanted, space.units).tolist()), grid=base.grid)
 
 
-def moved(space: Space, judge: Judge) -> Iterator[Configuration]:
-    """The best configuration with a step of units from one group to another: between any two of a few, else all."""
+def moved(space: Space, judge: Judge, *, step: float) -> Iterator[Configuration]:
+    """The best configuration with a share of all units moved between any two of a few groups, else near ones."""
     best = judge.best
     if not space.unequal or best is None:
         return
@@ -149,15 +148,19 @@ def moved(space: Space, judge: Judge) -> Iterator[Configuration]:
             near += [(late, one) for one in places] + [(one, early) for one in places]
             near += [(early, one) for one in places] + [(one, late) for one in places]
             pairs = list(dict.fromkeys(pair for pair in near if pair[0] != pair[1]))
-        yield from _between(space, best, groups, pairs)
+        yield from _between(space, best, groups, pairs, [step])
 
 
 def _between(
-    space: Space, base: Configuration, groups: list[list[int]], pairs: Sequence[tuple[int, int]]
+    space: Space,
+    base: Configuration,
+    groups: list[list[int]],
+    pairs: Sequence[tuple[int, int]],
+    steps: Sequence[float] = STEPS,
 ) -> Iterator[Configuration]:
-    """A step of units from one group to another, a unit for each process at the least."""
+    """Units moved from one group to another; see `moved`."""
     shares = np.array([sum(base.partition[rank] for rank in group) for group in groups], dtype=np.float64)
-    for step, (source, target) in itertools.product(STEPS, pairs):
+    for step, (source, target) in itertools.product(steps, pairs):
         least = max(1, min(len(groups[source]), len(groups[target])))
         amount = min(max(step * float(shares.sum()), least), shares[source] - len(groups[source]))
         if source != target and amount > 0:
