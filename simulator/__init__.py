@@ -123,7 +123,7 @@ if TYPE_CHECKING:
     from simulator.scenario_file.contents import contents_of as contents_of
     from simulator.scenario_file.idle_cores import IdleCores as IdleCores, idle_cores as idle_cores
     from simulator.scenario_file.joined import JoinedPlatform as JoinedPlatform, join_platform as join_platform
-    from simulator.scenario_file.joined.inputs import make_node_document as make_node_document
+    from simulator.scenario_file.joined.inputs import NodeFile as NodeFile
     from simulator.scenario_file.load import (
         dump_scenario as dump_scenario,
         load_either as load_either,

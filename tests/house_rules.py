@@ -36,13 +36,13 @@ CLOCKS = {
 }
 
 LINES = {
-    "simulator/base": (5_180, 3_700),
-    "simulator/models": (11_810, 11_000),
+    "simulator/base": (5_110, 3_700),
+    "simulator/models": (11_480, 11_000),
     "simulator/load_traces": (1_920, 1_900),
-    "simulator/platform": (4_490, 4_000),
-    "simulator/programs": (6_400, 6_400),
-    "simulator/scheduling": (2_055, 1_900),
-    "simulator/scenario_file": (7_160, 5_800),
+    "simulator/platform": (4_450, 4_000),
+    "simulator/programs": (6_260, 6_260),
+    "simulator/scheduling": (2_020, 1_900),
+    "simulator/scenario_file": (7_060, 5_800),
     "simulator/engines": (11_280, 10_820),
     "simulator/results": (4_665, 4_200),
     "simulator/experiments": (1_620, 1_500),

@@ -22,6 +22,7 @@ from advisor.advise.partition import SpeedKinds, Speeds
 from advisor.verification.check import Verified
 from simulator import calibration, models
 from simulator.models.memory.levels import MemoryLevel
+from simulator.models.memory.model import FitStatistics
 from tests.support.made import made
 from tests.support.pages import Page
 
@@ -119,7 +120,8 @@ def verified():
 def memory_model():
     levels = (MemoryLevel(HOSTILE, 2.0**20, 1e-9, 1e-10), MemoryLevel("RAM", np.inf, 1e-7, 1e-9))
     trained = ((1.0, 1e8), (0.01, 1.0), (1.0, 64.0))
-    return models.MemoryModel("2 levels", levels, None, 0.1, ((0.95, 2.0),), trained, {})
+    statistics = FitStatistics(40, 0.05, 0.2, None, None)
+    return models.MemoryModel("2 levels", levels, None, 0.1, ((0.95, 2.0),), trained, statistics)
 
 
 NAMES = (
@@ -227,7 +229,7 @@ def test_a_speed_band_is_fitted_in_one_call(apportion, tmp_path, monkeypatch):
     built = calibration.fit_speed("gbbp_dgemm.csv", method="gbbp")
     code, _, _ = apportion("calibrate", "speed", "--replay", "gbbp_dgemm.csv", "--method", "gbbp", "-o", "model.json")
     assert code == 0
-    kept = calibration.load_speed_model(Path("model.json"))[0]
+    kept = calibration.load_speed_model(Path("model.json")).band
     assert built.band.to_dict() == kept.to_dict()
     assert built.band.cut(1e6).low < built.band.cut(1e6).mid
     with pytest.raises(sim.ScenarioError, match="gbbp_dgem: no such file or directory; nearest"):

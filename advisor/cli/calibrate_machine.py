@@ -36,10 +36,10 @@ def machine(
     """
     found = simulator.describe_node(hwloc=hwloc, name=name, speeds=speed or (), memory=memory, neighbours=neighbours)
     if output is not None and output.suffix == ".json":
-        files.write_json(output, found.document)
+        files.write_json(output, found.file.to_dict())
     elif output is not None:
         files.write_text(output, found.text)
-    if gave_json(found.document | {"command": "calibrate machine"}):
+    if gave_json(found.file.to_dict() | {"command": "calibrate machine"}):
         return
     if output is None:
         print(found.text, end="")

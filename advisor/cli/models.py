@@ -173,7 +173,7 @@ def allocation_blocks(fitted: "calibration.AllocationFit", runs: object) -> Show
     sizes = ", ".join(f"{size:g}" for size in measured.sizes)
     most = [f"{kind} up to {pes}x{each}" for kind, (pes, each) in zip(measured.kinds, measured.most, strict=True)]
     rows = [
-        (name, str(one["runs"]), share(one["mean_error"]), share(one["largest_error"]), f"{100 * one['inside']:.0f} %")
+        (name, str(one.runs), share(one.mean_error), share(one.largest_error), f"{100 * one.inside:.0f} %")
         for name, one in fitted.quality.items()
     ]
     return [

@@ -90,26 +90,21 @@ def _predict_times(model: Path, at: "Targets", level: float, next_run: bool) -> 
 
 def _predict_speeds(model: Path, at: "Targets", level: float, _next_run: bool) -> dict[str, Any]:
     entries = calibration.predict_speeds(model, at, level=level)
-    band, whole = calibration.load_speed_model(model)
-    known = {"level": level} if band.stated else {}
-    return {"kind": "speed", **known, "warnings": whole.get("warnings", []), "predictions": entries}
+    found = calibration.load_speed_model(model)
+    known = {"level": level} if found.band.stated else {}
+    return {"kind": "speed", **known, "warnings": list(found.warnings), "predictions": entries}
 
 
 def _predict_memory(model: Path, at: "Targets", level: float, _next_run: bool) -> dict[str, Any]:
     entries = calibration.predict_memory(model, at, level=level)
-    warnings = calibration.load_memory_model(model)[1].get("warnings", [])
+    warnings = list(calibration.load_memory_model(model).warnings)
     return {"kind": "memory", "level": level, "warnings": warnings, "predictions": entries}
 
 
 def _predict_messages(model: Path, at: "Targets", level: float, _next_run: bool) -> dict[str, Any]:
-    entries, whole = calibration.predict_messages(model, at, level=level), calibration.load_network_model(model)[1]
-    return {
-        "kind": "network",
-        "chosen": whole["chosen"],
-        "level": level,
-        "warnings": whole.get("warnings", []),
-        "predictions": entries,
-    }
+    entries, found = calibration.predict_messages(model, at, level=level), calibration.load_network_model(model)
+    warnings = list(found.warnings)
+    return {"kind": "network", "chosen": found.chosen, "level": level, "warnings": warnings, "predictions": entries}
 
 
 def _predict_neighbours(model: Path, at: "Targets", _level: float, _next_run: bool) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def calibrated(
     times = (
         None
         if memory is None
-        else characterisation.times_of_model(calibration.load_memory_model(memory)[0], str(memory))
+        else characterisation.times_of_model(calibration.load_memory_model(memory).model, str(memory))
     )
     path = output or characterisation.kept_here()
     files.check_room(path, folder=False)

@@ -8,7 +8,7 @@ import typer
 
 import simulator
 from advisor.cli.check import summary
-from advisor.cli.declared import Given, Only, only_with, only_without, option
+from advisor.cli.declared import Given, Only, option
 from advisor.cli.described import stream_blocks, stream_document, trace_summary
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import (
@@ -80,14 +80,9 @@ def show(
     held_out: Path | None = option(
         "Held-out points size_elements,volume,cpu_s to compare.",
         OF_SPEEDS,
-        only_without("memory"),
         metavar="SIZES.csv",
         **INPUT,
     ),
-    memory: Path | None = option(
-        "Compare it with what this memory model predicts (kernels triad, matmul).", OF_SPEEDS, metavar="MEMORY.json"
-    ),
-    kernel: str | None = option("The kernel, where the model does not say it.", only_with("memory"), metavar="NAME"),
     column: Annotated[str | None, COLUMN, Only((TRACE,), _shown)] = None,
     output: Path | None = folder("all shipped files, to edit them", Only((NOTHING,), _shown)),
 ) -> None:
@@ -116,15 +111,13 @@ def show(
     elif subject == "with a log of jobs":
         _show_log(path)
     else:
-        _show_model(path, plot, held_out, memory, kernel)
+        _show_model(path, plot, held_out)
 
 
-def _show_model(path: Path, plot: Path | None, held_out: Path | None, memory: Path | None, kernel: str | None) -> None:
-    with files.understood(path if memory is None else f"{path} or {memory}", WRITER):
+def _show_model(path: Path, plot: Path | None, held_out: Path | None) -> None:
+    with files.understood(path, WRITER):
         kind = _kind_of(path)
-        if memory is not None:
-            _predict(path, memory, kernel=kernel, plot=plot)
-        elif kind == "runtime":
+        if kind == "runtime":
             _show_fields(path, kind)
         elif kind is None or kind == "speed":
             _show_speeds(path, plot=plot, held_out=held_out)
@@ -133,8 +126,8 @@ def _show_model(path: Path, plot: Path | None, held_out: Path | None, memory: Pa
 
 
 def _network(path: Path) -> tuple[dict[str, Any], Sequence[blocks.Block]]:
-    model, document = calibration.load_network_model(path)
-    return document, network_blocks(document, model, calibration.message_cost(document, path))
+    found, document = calibration.load_network_model(path), files.read_json(path)
+    return document, network_blocks(document, found.model, found.costs.cost)
 
 
 def _neighbours(path: Path) -> tuple[dict[str, Any], Sequence[blocks.Block]]:
@@ -143,7 +136,8 @@ def _neighbours(path: Path) -> tuple[dict[str, Any], Sequence[blocks.Block]]:
 
 
 def _memory(path: Path) -> tuple[dict[str, Any], Sequence[blocks.Block]]:
-    document = calibration.load_memory_model(path)[1]
+    calibration.load_memory_model(path)
+    document = files.read_json(path)
     return document, memory_blocks(document)
 
 
@@ -165,11 +159,12 @@ def _show_speeds(path: Path, *, plot: Path | None, held_out: Path | None) -> Non
     """Points, assumptions, warnings; a picture and held-out points if asked for."""
     from simulator.calibration.bands import read_recorded_sizes
 
-    band, document = calibration.load_speed_model(path)
+    found = calibration.load_speed_model(path)
+    band, document = found.band, files.read_json(path)
     truth = None if held_out is None else read_recorded_sizes(held_out)
     if plot is not None:
         sampled = None if truth is None else (truth.sizes, truth.speeds(truth.sizes))
-        simulator.plots.speed(band, document.get("points", ()), held_out=sampled).save(plot)
+        simulator.plots.speed(band, found.points, held_out=sampled).save(plot)
     more = [] if truth is None else [f"held out: {truth.accuracy(band)}"]
     more += [] if plot is None else [f"picture written to {plot}"]
     _show_document(path, document, [*speed_blocks(document, band), lines(*more)])
@@ -295,25 +290,3 @@ def _show_runs(folder: Path) -> None:
         print(f"{len(failed) - MOST_ROWS} more points failed; all with --json")
     if results.kind == "sweep":
         print("a point alone, the same bits: the same command with --only HASH")
-
-
-def _predict(model: Path, memory: Path, *, kernel: str | None, plot: Path | None) -> None:
-    """Measured speeds and predicted ones, with their mean errors."""
-    found = calibration.predict_speed(model, memory, kernel=kernel)
-    if plot is not None:
-        simulator.plots.predicted(found).save(plot)
-    rows = [
-        [f"{size:.6g}", *(f"{speed:.4g}" for speed in speeds)]
-        for size, *speeds in zip(found.sizes, found.measured, found.by_levels, found.by_model, strict=True)
-    ]
-    errors = []
-    for name, predicted in (("levels", found.by_levels), ("model", found.by_model)):
-        off, above = found.errors(predicted), found.errors_above(predicted)
-        beyond = f"; {above.mean():.1%} on average above the size taken as known" if above.size else ""
-        errors.append(f"by the {name}: error {off.mean():.1%} on average, {off.max():.1%} at most{beyond}")
-    about = f"speed of {found.kernel} measured, and predicted by the levels of {memory} and by all of that model"
-    note = f"taken as known: {found.sizes[found.reference]:.6g} elements"
-    table = blocks.table("", ("elements", "measured", "levels", "model"), rows, text_columns=0, note=note)
-    picture = [] if plot is None else [f"picture written to {plot}"]
-    shown: list[blocks.Block] = [blocks.Text(about), table, lines(*errors, *warned(found.warnings), *picture)]
-    _show_document(model, found.to_dict(), shown)

@@ -20,6 +20,7 @@ from simulator import (
     Configuration,
     Load,
     LoadTrace,
+    NodeFile,
     Scenario,
     ScenarioError,
     SpeedBand,
@@ -28,7 +29,6 @@ from simulator import (
     intervals,
     join_platform,
     load_scenario,
-    make_node_document,
     partitions,
     require_linux,
     this_machine,
@@ -227,10 +227,9 @@ def node_name(host: str) -> str:
 
 def node_document(wish: ClusterWish, host: MeasuredHost, node: str) -> dict[str, Any]:
     """A node file; its speeds are those while all hosts compute."""
-    machine = host.about.machine.to_dict() | {"host": node}
-    topology = host.about.topology.to_dict() | {"host": node}
-    models = [host.at_work(wish.plan), *([host.neighbours] if host.neighbours is not None else [])]
-    return make_node_document(name=node, topology=topology, machine=machine, models=models)
+    machine, topology = replace(host.about.machine, host=node), replace(host.about.topology, host=node)
+    models = (host.at_work(wish.plan), *([host.neighbours] if host.neighbours is not None else []))
+    return NodeFile(name=node, topology=topology, machine=machine, models=models).to_dict()
 
 
 def _within(measured: MeasuredCluster) -> dict[str, Any] | None:

@@ -179,18 +179,17 @@ def _of_page(answer: Any, _folder: Path) -> Iterator[plots.Drawing]:
 
 
 def _speed(path: Path) -> tuple[str, list[plots.Drawing]]:
-    speed, document = calibration.load_speed(path)
-    shown = () if hasattr(speed, "bands") else document.get("points", ())
-    return "speed model", [plots.speed(speed, shown)]
+    found = calibration.load_speed_model(path)
+    return "speed model", [plots.speed(found.model, () if hasattr(found.model, "bands") else found.points)]
 
 
 def _memory(path: Path) -> tuple[str, list[plots.Drawing]]:
-    return "memory model", [plots.memory(calibration.load_memory_model(path)[0])]
+    return "memory model", [plots.memory(calibration.load_memory_model(path).model)]
 
 
 def _network(path: Path) -> tuple[str, list[plots.Drawing]]:
-    model, document = calibration.load_network_model(path)
-    return "network model", [plots.network(document, form=model.form)]
+    found = calibration.load_network_model(path)
+    return "network model", [plots.network(found.to_dict(), form=found.model.form)]
 
 
 def _neighbours(path: Path) -> tuple[str, list[plots.Drawing]]:

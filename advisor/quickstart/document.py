@@ -87,14 +87,14 @@ def _neighbours(host: MeasuredHost, scenario: Scenario) -> list[str]:
     if host.neighbours is None:
         why = "; ".join(host.notes) or "one PE has no neighbour"
         return [f"What PEs lose to each other was not measured: {why}."]
-    model, pes = NeighboursModel.from_dict(host.neighbours), len(scenario.platform.pes)
+    model, pes = NeighboursModel.of(host.neighbours, "neighbours"), len(scenario.platform.pes)
     if not model.domains:
         beyond = ", ".join(f"{level} {100 * most:.1f} %" for level, most in model.beyond.items() if most is not None)
         return [f"No PE was seen to slow another down by more than can be measured here: {beyond}."] if beyond else []
     n = int(scenario.application.parameters["n"])
     known = KERNEL in model.kernels
     kept = model.together_share(KERNEL, matmul.problem_size(n, n // pes), pes) if known else None
-    names = ", ".join(sorted({domain["kind"] for domain in model.domains}))
+    names = ", ".join(sorted({domain.kind for domain in model.domains}))
     return [
         f"PEs slow each other down ({names}): {KERNEL} on all of them keeps {wording.percent(kept, 1)} of its speed."
     ]

@@ -2,66 +2,50 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from advisor import wording
 from simulator import blocks, units
+
+if TYPE_CHECKING:
+    from simulator.models import Diagnosis
 
 Entry = Mapping[str, Any]
 """One prediction, as a document has it."""
 
 
-def fit_page(found: Mapping[str, Any], formulas: Mapping[str, str], warnings: Sequence[str]) -> blocks.Page:
-    """The coefficients of each part of a run, how good they are, and which assumptions hold.
+def fit_page(found: Mapping[str, "Diagnosis"], formulas: Mapping[str, str], warnings: Sequence[str]) -> blocks.Page:
+    """How well the formula of each part of a run describes the runs, what it may lack, and which runs stand out.
 
     `found`: diagnostics of each column of measured seconds.
     `formulas`: of each, as it was given.
     """
-    answers = [_fitted(response, formulas[response], one) for response, one in found.items()]
-    first = next(iter(found.values()))
-    judged = [f"{one['assumption']}: {one['verdict']}" for one in first["assumptions"]]
+    answers = [_fitted(response, formulas[response], part) for response, part in found.items()]
     return blocks.Page(
         title=f"Run times by {', '.join(formulas.values())}",
         answer=" ".join(answers),
-        sections=tuple(blocks.Section(response, response, tuple(_diagnosed(one))) for response, one in found.items()),
+        sections=tuple(blocks.Section(response, response, _diagnosed(part)) for response, part in found.items()),
         command="fit",
-        facts=blocks.pairs({"Rests on": "measured run times", "Checks": "; ".join(judged)}),
-        rows=_coefficients(first),
+        facts=blocks.pairs({"Rests on": "measured run times"}),
         warnings=tuple(warnings),
     )
 
 
-def _fitted(response: str, formula: str, found: Mapping[str, Any]) -> str:
-    parts = [f"{found['runs']} runs at {found['points']} points"]
-    parts += [] if found.get("r2") is None else [f"R^2 {found['r2']:.4g}"]
-    if found.get("forward_error") is not None:
-        parts.append(f"{wording.percent(found['forward_error'], 1)} error on larger runs that it was not fitted to")
+def _fitted(response: str, formula: str, found: "Diagnosis") -> str:
+    parts = [f"{found.runs} runs at {found.points} points"]
+    parts += [] if found.r2 is None else [f"R^2 {found.r2:.4g}"]
+    if found.forward_error is not None:
+        parts.append(f"{wording.percent(found.forward_error, 1)} error on larger runs that it was not fitted to")
     return f"{response} = {formula}: {', '.join(parts)}."
 
 
-def _coefficients(found: Mapping[str, Any]) -> blocks.Table:
-    rows = [(name, f"{value:.6g}") for name, value in found.get("terms", {}).items()]
-    return blocks.table("", ("term", "coefficient"), rows)
-
-
-def _diagnosed(found: Mapping[str, Any]) -> list[blocks.Block]:
-    """Statistics, terms, the best structures, assumptions and outliers of one part of a run."""
-    known = found.get("r2") is not None
-    facts = {
-        "Adjusted R^2": f"{found['r2_adjusted']:.6f}" if known else "",
-        "F test": f"{found['f']:.4g}, p {found['f_p']:.2g}" if known else "",
-        "Rank": f"{found['rank']} of {found['coefficients']}, condition {found['condition']:.3g}" if known else "",
-    }
-    structures = [(one["structure"], f"{one['weight']:.2f}") for one in found.get("structures", [])[:3]]
-    assumptions = [(one["assumption"], one["verdict"]) for one in found["assumptions"]]
-    outliers = [(str(one["run"]), wording.duration(one["time_s"]), f"{one['factor']:.2f}") for one in found["outliers"]]
-    return [
-        blocks.pairs(facts),
-        _coefficients(found),
+def _diagnosed(found: "Diagnosis") -> tuple[blocks.Block, ...]:
+    structures = [(one.structure, f"{one.weight:.2f}") for one in found.structures[:3]]
+    outliers = [(str(one.run), wording.duration(one.time_s), f"{one.factor:.2f}") for one in found.outliers]
+    return (
         blocks.table("Structures", ("structure", "weight"), structures),
-        blocks.table("Assumptions", ("assumption", "verdict"), assumptions, text_columns=2),
         blocks.table("Outliers", ("run", "time", "times the expected"), outliers),
-    ]
+    )
 
 
 # Predictions

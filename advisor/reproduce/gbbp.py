@@ -112,7 +112,7 @@ def _draw(
     drawn = {
         f"{method}: {row['points']} points, mean error {row['mean_error_percent']:.1f} %": (
             built[method].band,
-            built[method].to_dict()["points"],
+            built[method].file.points,
         )
         for method, row in rows.items()
     }

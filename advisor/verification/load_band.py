@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator import LoadTrace, ScenarioError, provenance, randomness, read_trace, this_machine
+from simulator import LoadTrace, ScenarioError, intervals, provenance, randomness, read_trace, this_machine
 from simulator.calibration import SIZED_KERNELS, Competitor, RealSource, record_load, save_speed_model
 from simulator.calibration.bands import BuiltBand, CutRule, build
 
@@ -121,7 +121,7 @@ class LoadBandCheck:
     @property
     def share_interval(self) -> tuple[float, float]:
         """90 % interval of the share that such a band holds in the long run (Clopper-Pearson)."""
-        return _share_interval(sum(size.inside for size in self.sizes), sum(len(size.speeds) for size in self.sizes))
+        return intervals.of_share(sum(size.inside for size in self.sizes), sum(len(size.speeds) for size in self.sizes))
 
     @property
     def held(self) -> bool:
@@ -131,7 +131,7 @@ class LoadBandCheck:
         a quarter of all checks only.
         """
         level = 1 - (1 - LEVEL) / len(self.sizes)
-        return all(_share_interval(size.inside, len(size.speeds), level)[1] >= ASKED for size in self.sizes)
+        return all(intervals.of_share(size.inside, len(size.speeds), level=level)[1] >= ASKED for size in self.sizes)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -220,13 +220,6 @@ def _size_of(built: BuiltBand, ideal_s: float) -> float:
     rows = sorted((point.ideal_s, point.size) for point in built.points)
     times, sizes = np.log(np.array(rows).T)
     return float(np.exp(np.interp(np.log(ideal_s), times, sizes)))
-
-
-def _share_interval(inside: int, runs: int, level: float = LEVEL) -> tuple[float, float]:
-    from scipy.stats import binomtest
-
-    found = binomtest(inside, runs).proportion_ci(level)
-    return float(found.low), float(found.high)
 
 
 def _mean_width(built: BuiltBand) -> float:

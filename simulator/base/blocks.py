@@ -1,14 +1,8 @@
 """What a result is shown as: sections of blocks, plain values that know nothing of HTML, terminals or notebooks.
 
-A **block** is one of the classes below. Pages (`advisor.report.html`), terminals (`advisor.report.text`) and notebooks
-(`simulator.base.notebook`) lay them out, by one renderer each.
-A **widget** is a block that a script brings to life: `templates/widgets/NAME.js`, if need be with a `NAME.css`.
-The script calls `widget("NAME", (stage, data, host) => ...)` and builds into `stage`, an empty element, from `data`,
-the JSON of the block. Until then, on paper and without scripts the block shows its `fallback`, so that nothing is
-shown by a script alone. Scripts are allowed by their hash: no `on...` attributes, no `eval`, nothing fetched; styles
-may be inline.
-
-Texts are plain: renderers leave out what does not print, a page escapes them, and writes "+/-" and "-" with its signs.
+A **widget** is a block that a script brings to life: `templates/widgets/NAME.js` calls `widget("NAME", (stage, data,
+host) => ...)` and builds into `stage`, an empty element, from `data`, the JSON of the block; without scripts the block
+shows its `fallback`. Scripts are allowed by their hash: no `on...` attributes, no `eval`, nothing fetched.
 """
 
 from collections.abc import Mapping, Sequence

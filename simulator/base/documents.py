@@ -1,7 +1,4 @@
-"""Dataclasses as plain data for JSON and YAML, and back, strictly.
-
-The strict reader is cattrs with hooks of our own: cattrs alone takes the text "5" for a number and any text for a list.
-"""
+"""Dataclasses as plain data for JSON and YAML, and back, strictly: cattrs with hooks of our own."""
 
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -13,6 +10,7 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    ClassVar,
     Literal,
     NotRequired,
     Self,
@@ -35,6 +33,7 @@ __all__ = [
     "NOT_WRITTEN",
     "SPARE",
     "Array",
+    "Data",
     "FormError",
     "Record",
     "at",
@@ -52,11 +51,13 @@ Hook = Callable[[Any, Any], Any]
 """Makes a value of plain data, as cattrs calls it: with the data and the annotation."""
 
 
-FLAT: dict[str, Any] = {"flat": True}
+Data = dict[str, Any]
+"""What a file or `--json` says, as plain data."""
+FLAT: Data = {"flat": True}
 """Metadata of a field whose own fields stand among those of what holds it."""
-SPARE: dict[str, Any] = {"spare": True}
+SPARE: Data = {"spare": True}
 """Metadata of a field that documents leave out where it is None or an empty text."""
-NOT_WRITTEN: dict[str, Any] = {"written": False}
+NOT_WRITTEN: Data = {"written": False}
 """Metadata of a field that is not part of documents."""
 _REFUSALS = (ExceptionGroup, ApportionError, RecursionError, *MALFORMED)
 _LONGEST = 60
@@ -83,9 +84,14 @@ class FormError(ScenarioError):
 class Record:
     """A dataclass that is written field by field and read strictly."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON and YAML; what is None or empty by default is left out."""
-        return by_field(self, sparse=True)
+    SPARSE: ClassVar[bool] = True
+    """Whether what is None or empty by default is left out."""
+    DERIVED: ClassVar[tuple[str, ...]] = ()
+    """Properties that documents say too, and that are not read."""
+
+    def to_dict(self) -> Data:
+        """Plain data for JSON and YAML."""
+        return by_field(self, sparse=self.SPARSE) | {name: to_dict(getattr(self, name)) for name in self.DERIVED}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -96,7 +102,7 @@ class Record:
         return read(cls, data)
 
 
-def named(*names: str) -> dict[str, Any]:
+def named(*names: str) -> Data:
     """Metadata of a field that has another name in documents: the one that is written, then others that are read."""
     return {"names": names}
 
@@ -114,9 +120,9 @@ def to_dict(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def by_field(record: Any, *, sparse: bool = False) -> dict[str, Any]:
+def by_field(record: Any, *, sparse: bool = False) -> Data:
     """A dataclass as plain data field by field, without a `to_dict` of its own; if sparse, without empty defaults."""
-    entries: dict[str, Any] = {}
+    entries: Data = {}
     for field in _written(record):
         value = getattr(record, field.name)
         plain = to_dict(value)
@@ -137,6 +143,8 @@ def read(kind: type[T], data: object, **known: Any) -> T:
     `known`: fields that the data do not say.
     """
     said = data if isinstance(data, Mapping) else {}
+    if said and issubclass(kind, Record):
+        data = {key: value for key, value in said.items() if key not in kind.DERIVED}
     others = frozenset(name for field in fields(cast("Any", kind)) for name in _names(field)[1:] if name in said)
     structure = _form(cast("Any", kind), frozenset(known), others)
     try:
@@ -145,10 +153,10 @@ def read(kind: type[T], data: object, **known: Any) -> T:
         raise FormError(_faults(error, ())) from None
 
 
-def read_keys(data: object, **hints: Any) -> dict[str, Any]:
+def read_keys(data: object, **hints: Any) -> Data:
     """What data say under these keys and no others, each by its annotation; see `read`."""
     try:
-        return cast("dict[str, Any]", _of_keys("keys", tuple(hints.items()))(_mapping(data), None))
+        return cast("Data", _of_keys("keys", tuple(hints.items()))(_mapping(data), None))
     except _REFUSALS as error:
         raise FormError(_faults(error, ())) from None
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from simulator.base.errors import ScenarioError
 from simulator.base.form import Form
@@ -42,10 +43,7 @@ class Faults:
                 self.reasons.add(reason)
 
     def tell(self) -> None:
-        """Raise what was noted, each line once.
-
-        Raises ScenarioError if anything was.
-        """
+        """Raise what was noted, each line once."""
         if self.lines:
             raise PlacedError(_first(list(dict.fromkeys(self.lines)), self.document))
 
@@ -58,17 +56,14 @@ def _first(lines: list[str], document: Document) -> list[str]:
 
 
 def validated(kind: type[F], document: Document) -> F:
-    """What a document says, in its form.
-
-    Raises ScenarioError with one line per fault, each naming file, line, column and field.
-    """
+    """What a document says, in its form."""
     try:
         return kind.model_validate(document.data)
     except ValidationError as error:
-        raise ScenarioError(_first([_fault(document, dict(fault)) for fault in error.errors()], document)) from None
+        raise ScenarioError(_first([_fault(document, fault) for fault in error.errors()], document)) from None
 
 
-def _fault(document: Document, fault: dict[str, Any]) -> str:
+def _fault(document: Document, fault: ErrorDetails) -> str:
     """A fault of the form at its place, as one line."""
     place = document.place(_where(document, list(fault["loc"]), is_missing=fault["type"] == "missing"))
     if fault["type"] == "missing":

@@ -159,7 +159,7 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
@@ -232,10 +232,7 @@ def confined(*folders: Path) -> Iterator[None]:
 
 
 def _check_within(path: Path) -> None:
-    """Refuse what lies outside the folders that reading is confined to.
-
-    Raises ScenarioError if it does.
-    """
+    """Refuse what lies outside the folders that reading is confined to."""
     if not _within:
         return
     try:

@@ -21,11 +21,13 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
 
+Schema = dict[str, Any]
+"""A JSON Schema."""
 IS_FILE = "x-file"
 """Keyword of a JSON Schema for texts that name a file."""
 MOST_FAULTS = 101
@@ -81,13 +83,13 @@ class Form(BaseModel):
         except ValidationError as error:
             known = [field.alias or name for name, field in cls.model_fields.items()]
             faults = [
-                _in_our_words(dict(fault), known, cls.ELSEWHERE)
+                _in_our_words(fault, known, cls.ELSEWHERE)
                 for fault in islice(error.errors(include_url=False), MOST_FAULTS)
             ]
             raise ValidationError.from_exception_data(cls.__name__, faults) from None
 
 
-def _in_our_words(fault: dict[str, Any], known: list[str], elsewhere: Mapping[str, str]) -> InitErrorDetails:
+def _in_our_words(fault: ErrorDetails, known: list[str], elsewhere: Mapping[str, str]) -> InitErrorDetails:
     """A fault in our words; an unknown key lists the known ones."""
     kind, text, loc, found = str(fault["type"]), str(fault["msg"]), fault["loc"], fault["input"]
     if kind == "extra_forbidden" and (place := elsewhere.get(str(loc[-1]))):
@@ -125,10 +127,7 @@ def _quantity(kind: dict[str, Decimal], *, zero: bool = False, whole: bool = Fal
 
 
 def number_or_text(value: Any) -> float | str:
-    """A parameter of an application: an integer stays one, and a boolean is neither.
-
-    Raises ValueError for anything else, and for numbers that no float can hold.
-    """
+    """A parameter of an application: an integer stays one, and a boolean is neither."""
     if isinstance(value, str):
         return value
     try:

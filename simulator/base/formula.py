@@ -57,8 +57,6 @@ class Term:
     def evaluate(self, values: Mapping[str, ArrayLike]) -> Floats:
         """Value of the summand for each row.
 
-        Raises FormulaError if a value is missing, or the summand is infinite or undefined in some row (which is named).
-
         `values`: name -> array of shape (n,) or one number.
         """
         return self._evaluate(_floats(values, self.names))
@@ -112,8 +110,6 @@ def parse(
     The grammar has numbers, names, `+ - * / **`, parentheses and the functions `FUNCTIONS`. Each top-level summand is
     one term as written: products are not multiplied out and a sum in parentheses is one term. Summands that differ only
     in the order of factors or addends are identical (EQUATIONS.md section 2).
-
-    Raises FormulaError if the text is outside the grammar, too long or too deep, or uses a name that is not allowed.
 
     `names`: names that may occur; anything if None.
     `place`: where the formula stands, for messages: `FILE: FIELD`.

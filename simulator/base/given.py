@@ -30,10 +30,7 @@ def shown(value: object) -> str:
 
 
 def check_is(value: object, wanted: type[Any] | tuple[type[Any], ...], *, where: str, give: str) -> None:
-    """Refuse what is of another class.
-
-    Raises ScenarioError with what it is.
-    """
+    """Refuse what is of another class."""
     if not isinstance(value, wanted):
         raise ScenarioError(f"{where}: it is {shown(value)}; give {give}")
 
@@ -60,8 +57,6 @@ def check_once(name: str, taken: Iterable[str], *, where: str) -> None:
 def quantity(value: object, kind: dict[str, Decimal], *, where: str, example: str, zero: bool = False) -> float:
     """The number that a quantity is, in SI units.
 
-    Raises ScenarioError if it is neither, has a unit of another kind, or is not above 0.
-
     `value`: a text with a unit (`"3 Gflop/s"`), or a number in the SI unit: seconds, bytes, bytes or units per second.
     `kind`: one of those of `units`: `units.SPEED`, `units.DURATION` ...
     `where`, `example`: where it stands; what to give in the place of something else, such as `'3 Gflop/s' or a number
@@ -83,10 +78,7 @@ def quantity(value: object, kind: dict[str, Decimal], *, where: str, example: st
 
 
 def whole(value: object, *, where: str, least: int | None = None) -> int:
-    """The integer that a value is; NumPy's are integers too.
-
-    Raises ScenarioError if it is none, or less than the least.
-    """
+    """The integer that a value is; NumPy's are integers too."""
     number = int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
     if number is not None and (least is None or number >= least):
         return number
@@ -95,10 +87,7 @@ def whole(value: object, *, where: str, least: int | None = None) -> int:
 
 
 def several(value: object, *, where: str, give: str) -> tuple[Any, ...]:
-    """The entries of a list, a tuple or an array.
-
-    Raises ScenarioError for a text, a mapping, a table, or what has no entries.
-    """
+    """The entries of a list, a tuple or an array."""
     if isinstance(value, tuple):
         return value
     is_row = getattr(value, "ndim", 1) == 1 and not isinstance(value, str | bytes | Mapping)

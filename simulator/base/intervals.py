@@ -142,6 +142,14 @@ def of_difference(
     return Interval(means - half, means + half)
 
 
+def of_share(found: int, count: int, *, level: float = LEVEL) -> tuple[float, float]:
+    """Where a share lies of which `found` of `count` were seen: Clopper and Pearson's exact interval."""
+    from scipy.stats import binomtest
+
+    ends = binomtest(found, count).proportion_ci(level, method="exact")
+    return float(ends.low), float(ends.high)
+
+
 def chances(
     samples: Floats, truths: Truths | None, *, seed: int, margin: float = 0.01, deterministic: bool = False
 ) -> Chances:
@@ -264,12 +272,7 @@ def _drawn_together(means: Floats, within: Floats, known: _Truths, centres: Floa
 
 
 def _around(means: Floats, within: Floats, known: _Truths) -> Floats:
-    """How far truths are from their centre, by what their means say; (row, truth).
-
-    The variance between truths is that of their means less what replications add to it (analysis of variance). That
-    difference is itself known roughly only: what is taken is its expectation, given that no variance is negative. What
-    replications leave open of the centre is added, as the interval is around it.
-    """
+    """How far truths are from their centre, without what replications add (analysis of variance); (row, truth)."""
     around = means - means.mean(axis=1, keepdims=True)
     seen = np.sum(around**2, axis=1) / (known.count - 1)
     added = within / known.each
@@ -290,12 +293,7 @@ def _no_less(found: Floats, error: Floats) -> Floats:
 
 
 def _quantiles(values: Floats, counts: Floats, level: float) -> Interval:
-    """Both ends of a row's interval, as if its values were so many independent ones; values (row, n), counts (row,).
-
-    Up to `FEW` values are taken for normal ones, or for lognormal ones where all are positive: Student's t. Of many,
-    quantiles are read off: between the plotting positions of Hazen, which are right for values that are stratified, and
-    of Weibull, which are right for independent ones; a straight line beyond the outermost. In between it is a mean.
-    """
+    """Ends of rows (row, n) as of so many independent values: Student's t of few, plotting positions of many."""
     size, tail = values.shape[1], (1 - level) / 2
     few = _of_few(values, level)
     if size <= FEW:

@@ -4,13 +4,14 @@ import contextlib
 import os
 import platform
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from simulator.base import units
+from simulator.base.documents import Record
 from simulator.base.errors import CalibrationError, ScenarioError
 
 _DEVICES = Path("/sys/devices")
@@ -74,9 +75,10 @@ class SharedCache:
 
 
 @dataclass(frozen=True)
-class Topology:
+class Topology(Record):
     """A machine's parts, as far as they are known."""
 
+    SPARSE, DERIVED = False, ("pe_count", "shared_caches")
     source: str
     """Where they are from: `this machine`, or a file."""
     host: str | None
@@ -106,35 +108,23 @@ class Topology:
         """How many PEs there are."""
         return len(self.pes)
 
-    def shared_caches(self, *, instructions: bool = False) -> tuple[SharedCache, ...]:
+    @property
+    def shared_caches(self) -> tuple[SharedCache, ...]:
         """Caches of the PEs, the nearest first, those of one level, kind and size counted together."""
-        return tuple(_counted(self.caches, self.pes, instructions=instructions))
+        wanted = {core.cpu for core in self.pes}
+        alike: dict[tuple[int, str, int], list[int]] = {}
+        for cache in self.caches:
+            users = len(wanted & set(cache.cpus))
+            if users and cache.kind != MEMORY_SIDE:
+                alike.setdefault((cache.level, cache.kind, cache.size_bytes), []).append(users)
+        return tuple(
+            SharedCache(*key, instances=len(users), most_pes=max(users)) for key, users in sorted(alike.items())
+        )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        shared = [asdict(cache) for cache in self.shared_caches(instructions=True)]
-        return asdict(self) | {"pe_count": self.pe_count, "shared_caches": shared}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Topology":
-        """What `to_dict` wrote; see `documents.read` for what is refused."""
-        return _read(cls, data, {"pe_count", "shared_caches"})
-
-
-def _counted(caches: Sequence[CacheUnit], pes: Sequence[Core], *, instructions: bool) -> list[SharedCache]:
-    wanted = {core.cpu for core in pes}
-    alike: dict[tuple[int, str, int], list[int]] = {}
-    for cache in caches:
-        users = len(wanted & set(cache.cpus))
-        if users and cache.kind != MEMORY_SIDE and (instructions or cache.kind != INSTRUCTION):
-            alike.setdefault((cache.level, cache.kind, cache.size_bytes), []).append(users)
-    return [SharedCache(*key, instances=len(users), most_pes=max(users)) for key, users in sorted(alike.items())]
-
-
-def _read(kind: type[T], data: Mapping[str, Any], derived: set[str]) -> T:
-    from simulator.base.documents import read  # only here: workers that measure load no more than they need
-
-    return read(kind, {key: value for key, value in data.items() if key not in derived})
+    @property
+    def data_caches(self) -> tuple[SharedCache, ...]:
+        """Those of them that hold data."""
+        return tuple(cache for cache in self.shared_caches if cache.kind != INSTRUCTION)
 
 
 @dataclass(frozen=True)
@@ -149,9 +139,10 @@ class Cache:
 
 
 @dataclass(frozen=True)
-class Machine:
+class Machine(Record):
     """A description of this machine, kept as provenance of everything measured on it."""
 
+    SPARSE, DERIVED = False, ("pe_count",)
     host: str
     system: str
     cpu_model: str
@@ -184,15 +175,6 @@ class Machine:
     def last_level_cache_bytes(self) -> int:
         """Capacity of the largest cache, 0 if the system does not tell."""
         return max((cache.size_bytes for cache in self.caches), default=0)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, with the derived `pe_count`."""
-        return asdict(self) | {"pe_count": self.pe_count}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Machine":
-        """What `to_dict` wrote; see `documents.read` for what is refused."""
-        return _read(cls, data, {"pe_count"})
 
     def summary(self) -> str:
         """One line for people."""

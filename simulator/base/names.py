@@ -27,10 +27,7 @@ def expanded(pattern: str) -> list[str]:
 
 
 def how_many(pattern: str, count: int | None = None) -> int:
-    """The number of names that `expanded`, or with a count `counted`, makes of a pattern, before any is made.
-
-    Raises ScenarioError as `expanded`.
-    """
+    """The number of names that `expanded`, or with a count `counted`, makes of a pattern, before any is made."""
     found = _RANGE.findall(pattern)
     if len(found) > 1:
         raise ScenarioError(f"{pattern!r} has several ranges; write one, such as [01-08]")
@@ -45,10 +42,7 @@ def how_many(pattern: str, count: int | None = None) -> int:
 
 
 def all_names(names: str | Sequence[str]) -> list[str]:
-    """The names of one pattern or several.
-
-    Raises ScenarioError as `expanded`, and for more than `MAX_NAMES` in all.
-    """
+    """The names of one pattern or several."""
     patterns = [names] if isinstance(names, str) else names
     number = sum(map(how_many, patterns))
     if number > MAX_NAMES:
@@ -57,10 +51,7 @@ def all_names(names: str | Sequence[str]) -> list[str]:
 
 
 def check_known(name: str, names: Collection[str], *, what: str) -> None:
-    """Refuse a name that is not among others.
-
-    Raises ScenarioError with some that are.
-    """
+    """Refuse a name that is not among others."""
     if name not in names:
         some = ", ".join(list(names)[:12])
         more = f", ... ({len(names)} in all)" if len(names) > 12 else ""
@@ -68,10 +59,7 @@ def check_known(name: str, names: Collection[str], *, what: str) -> None:
 
 
 def counted(name: str, count: int | None) -> list[str]:
-    """The names of a pattern, or `count` names that end in numbers from 1 on, as wide as the last.
-
-    Raises ScenarioError if pattern and count do not agree; see `expanded`.
-    """
+    """The names of a pattern, or `count` names that end in numbers from 1 on, as wide as the last."""
     names = expanded(name)
     if count is None or (_RANGE.search(name) and len(names) == count):
         return names

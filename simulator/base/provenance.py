@@ -5,6 +5,7 @@ import platform
 from collections.abc import Mapping
 from typing import Any
 
+from simulator.base.documents import Data
 from simulator.base.machine import Machine
 
 __all__ = ["provenance", "versions"]
@@ -36,7 +37,7 @@ def _blas() -> str:
 
 def provenance(
     *, seed: int | None = None, inputs: Mapping[str, str] | None = None, machine: Machine | None = None
-) -> dict[str, Any]:
+) -> Data:
     """Provenance as plain data.
 
     `inputs`: name of each input file and its hash (`files.digest`).

@@ -42,9 +42,6 @@ def locate(path: str | Path) -> Path:
 
     >>> locate("two-cores").name
     'two-cores.yaml'
-
-    Raises ScenarioError if several shipped files are called so, or there is no such file and a shipped one is called
-    much alike.
     """
     path = Path(path)
     if os.path.exists(path) or path.is_absolute() or ".." in path.parts or not path.name:  # noqa: PTH110 - never raises

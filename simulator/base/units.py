@@ -145,10 +145,6 @@ def to_whole(text: str) -> int | None:
 def parse(text: object, units: dict[str, Decimal], *, field: str | None) -> float:
     """Read a quantity with a unit of the given kind.
 
-    Raises ScenarioError if it is no number, has no unit or one of another kind, is longer than `MOST_LETTERS`, or
-    larger than a double or, for a size, than `MOST_BYTES`. Bits are a bandwidth's alone: a size in bits is one letter
-    away from eight times as much, and nobody means it.
-
     `text`: what the user wrote; a bare number is refused unless the kind knows the empty unit.
     `units`: one of `DURATION`, `SIZE`, `BANDWIDTH`, `SPEED`, `POWER`, `SHARE`.
     `field`: where it stands, for the message; None: the message begins after what was written (`is no size; ...`).
@@ -181,10 +177,7 @@ def parse_duration(text: object, *, field: str, positive: bool = True) -> float:
 
 
 def parse_instant(text: str, *, field: str) -> datetime.datetime:
-    """Read a date and time as ISO 8601 writes them; without a zone it is this machine's local time.
-
-    Raises ScenarioError if it is none.
-    """
+    """Read a date and time as ISO 8601 writes them; without a zone it is this machine's local time."""
     try:
         found = datetime.datetime.fromisoformat(text.strip())
         return found if found.tzinfo is not None else found.astimezone()
@@ -194,10 +187,7 @@ def parse_instant(text: str, *, field: str) -> datetime.datetime:
 
 
 def parse_zoned(text: object, *, field: str) -> datetime.datetime:
-    """Read a date and time with its zone as ISO 8601 writes them.
-
-    Raises ScenarioError if it is none, or says no zone.
-    """
+    """Read a date and time with its zone as ISO 8601 writes them."""
     try:
         found = datetime.datetime.fromisoformat(text.strip()) if isinstance(text, str) else None
     except ValueError:

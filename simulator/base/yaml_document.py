@@ -157,10 +157,7 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """Read a file as its ending says: TOML, or else YAML, of which JSON is a part.
-
-    Raises ScenarioError with file, line and column, if it cannot be read or is too large once its aliases are expanded.
-    """
+    """Read a file as its ending says: TOML, or else YAML, of which JSON is a part."""
     return document_of(files.read_text(path, limit_bytes=MAX_BYTES), path)
 
 
@@ -197,10 +194,7 @@ def document_of(text: str, path: Path) -> Document:
 
 
 def read_value(text: str) -> Any:
-    """One value written in YAML on a line of its own, such as `8GiB`, `4`, `[a, b]` or `{latency: 1us}`.
-
-    Raises ScenarioError if it is none.
-    """
+    """One value written in YAML on a line of its own, such as `8GiB`, `4`, `[a, b]` or `{latency: 1us}`."""
     try:
         data, node = _read(text, _VALUE)
     except ScenarioError as error:

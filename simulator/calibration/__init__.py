@@ -160,6 +160,7 @@ if TYPE_CHECKING:
         predict_memory as predict_memory,
         read_memory_times as read_memory_times,
         save_memory_model as save_memory_model,
+        swept_by_kernel as swept_by_kernel,
     )
     from simulator.models.neighbours_file import (
         NeighboursModel as NeighboursModel,
@@ -172,13 +173,8 @@ if TYPE_CHECKING:
         CalibratedNetwork as CalibratedNetwork,
         fit_network_table as fit_network_table,
         load_network_model as load_network_model,
-        message_cost as message_cost,
         predict_messages as predict_messages,
         save_network_model as save_network_model,
-    )
-    from simulator.models.predicted_speed_check import (
-        predict_speed as predict_speed,
-        swept_by_kernel as swept_by_kernel,
     )
     from simulator.models.process_count.file import (
         AllocationFit as AllocationFit,
@@ -187,7 +183,7 @@ if TYPE_CHECKING:
         save_allocation_fit as save_allocation_fit,
     )
     from simulator.models.process_count.runs import read_allocation_runs as read_allocation_runs
-    from simulator.models.regression.runtime_model import (
+    from simulator.models.regression.file import (
         RuntimeFit as RuntimeFit,
         load_runtime_model as load_runtime_model,
         predict_table as predict_table,
@@ -198,7 +194,6 @@ if TYPE_CHECKING:
         save_resource_model as save_resource_model,
     )
     from simulator.models.speed import (
-        load_speed as load_speed,
         load_speed_model as load_speed_model,
         predict_speeds as predict_speeds,
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 from simulator.base import files
 from simulator.base.arrays import Floats
-from simulator.base.documents import read_format
+from simulator.base.documents import Data, read_format
 from simulator.base.errors import TraceError
 from simulator.base.shipped import locate
 from simulator.base.units import parse_zoned, to_number
@@ -58,7 +58,7 @@ class RecordingHead:
         """The start as a point in time."""
         return parse_zoned(self.start, field="start")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Data:
         """Plain data for JSON."""
         return dataclasses.asdict(self) | {"format": 1}
 

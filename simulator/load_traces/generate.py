@@ -10,6 +10,7 @@ import numpy as np
 
 from simulator.base import ties, units
 from simulator.base.arrays import Floats
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError, TraceError
 from simulator.base.randomness import stream
 from simulator.load_traces.csv_file import read_trace
@@ -245,7 +246,7 @@ def make_generator(kind: str, settings: Mapping[str, str], *, recorded: LoadTrac
         faults.append("generate: bootstrap needs a recording; name one")
     if faults:
         raise ScenarioError(faults)
-    values: dict[str, Any] = {} if recorded is None or kind != "bootstrap" else {"trace": recorded}
+    values: Data = {} if recorded is None or kind != "bootstrap" else {"trace": recorded}
     for name, text in settings.items():
         values[known[name].name] = _value(known[name].name, text)
     return GENERATORS[kind](**values)
@@ -453,7 +454,7 @@ def chosen_generator(
     return report.generator, report
 
 
-def fit_document(report: FitReport) -> dict[str, Any]:
+def fit_document(report: FitReport) -> Data:
     """Plain data for JSON."""
     sides = {"recorded": report.recorded, "drawn": report.drawn}
     return {

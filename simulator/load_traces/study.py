@@ -1,6 +1,5 @@
 """The load study of the speed-band paper (section 3): how often later loads keep within the load functions."""
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ import numpy as np
 
 from simulator.base import units
 from simulator.base.arrays import Floats
+from simulator.base.documents import Record
 from simulator.base.errors import ScenarioError, TraceError
 from simulator.load_traces.csv_file import read_trace, trace_column
 from simulator.models.load import LoadTrace
@@ -20,7 +20,7 @@ _BARS = " ▁▂▃▄▅▆▇█"
 
 
 @dataclass(frozen=True)
-class StudyRow:
+class StudyRow(Record):
     """What one history length gave."""
 
     history: int
@@ -38,10 +38,6 @@ class StudyRow:
     """Mean area between the curves, load times seconds."""
     width: float
     """Mean distance of the curves, area over the time it spans."""
-
-    def to_dict(self) -> dict[str, float]:
-        """Plain data for JSON."""
-        return dataclasses.asdict(self)
 
 
 def load_study(

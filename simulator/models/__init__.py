@@ -1,8 +1,4 @@
-"""What is known of speed, load, memory, messages, run times and process counts, each with the file that it is kept in.
-
-Mathematics on arrays: no clock and no random numbers; a model is read and written where it is defined. What measures
-lives in `calibration`, what a scenario says of a PE or link in `platform`.
-"""
+"""What is known of speed, load, memory, messages, run times and process counts, each with the file that keeps it."""
 
 from typing import TYPE_CHECKING
 
@@ -37,14 +33,14 @@ if TYPE_CHECKING:
         Estimates as Estimates,
         ShareTables as ShareTables,
     )
-    from simulator.models.regression.diagnostics import advise_next_run as advise_next_run, diagnose as diagnose
+    from simulator.models.regression.diagnostics import (
+        Diagnosis as Diagnosis,
+        advise_next_run as advise_next_run,
+        diagnose as diagnose,
+    )
     from simulator.models.regression.fitting import METHODS as METHODS, fit as fit
     from simulator.models.regression.runs import Runs as Runs, cells_of as cells_of, make_runs as make_runs
-    from simulator.models.regression.runtime_model import (
-        Predictions as Predictions,
-        RuntimeModel as RuntimeModel,
-        model_from_dict as model_from_dict,
-    )
+    from simulator.models.regression.runtime_model import Predictions as Predictions, RuntimeModel as RuntimeModel
     from simulator.models.resource import (
         Cost as Cost,
         CostVector as CostVector,

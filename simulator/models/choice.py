@@ -1,9 +1,7 @@
 """One choice among the forms of a model: how forms are judged on points that they did not see, and which is taken.
 
-A model brings its forms, the simplest first, and their fits. Points are left out fold by fold (`held_out`); of two
-forms one is better if its held-out errors are smaller by more than chance explains (`is_better`); numbers that a form
-fits count against it (`schwarz`); near equals yield to the simpler form (`choose`, `first_within`). Where no form is
-taken alone, all count by their evidence (`odds`). Comparisons go through `ties`: no choice hangs on last bits.
+Points are left out fold by fold (`held_out`); a form is better if its held-out errors are smaller by more than chance
+explains (`is_better`); numbers that it fits count against it (`schwarz`); near equals yield to the simpler one.
 """
 
 from collections.abc import Callable, Sequence

@@ -57,9 +57,6 @@ def fit_costs(
     too low. The shrinkage is the one whose groups left out are predicted best, by the mean of |log(p / t)|.
     An operation that no run uses costs f g.
 
-    Raises ScenarioError if shapes do not fit, a time or guess is not above 0, a count is below 0, or a run uses
-    nothing.
-
     `counts`: how often each of n runs used each of k operations; (n, k).
     `times_s`: above 0; (n,).
     `groups`: name of each run's group: runs of one program at several sizes; (n,).

@@ -1,18 +1,13 @@
-"""Noise and doubt: how one run differs from its truth, and what measuring left unknown of that truth.
-
-Both are factors on a time (seconds per unit, per message, per run), and never mixed: noise is drawn once per
-replication, doubt once per truth, which many replications share.
-"""
+"""Noise and doubt, factors on a time: how one run differs from its truth, and what measuring left unknown of that."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from simulator.base.arrays import Floats, Vector
-from simulator.base.documents import Record
+from simulator.base.documents import Data, Record
 from simulator.base.errors import ScenarioError
 
 DRIFT = 0.05
@@ -82,7 +77,7 @@ class Doubt(Record):
         return replace(self, sd=self.sd * factor)
 
 
-def doubt_data(doubt: Doubt | None) -> dict[str, Any]:
+def doubt_data(doubt: Doubt | None) -> Data:
     """As an entry `doubt` of plain data; no entry where nothing is doubted or nothing is known of it."""
     return {} if doubt is None else {"doubt": doubt.to_dict()}
 
@@ -143,8 +138,6 @@ def doubt_of_errors(
 
     The form's is the standard deviation of the errors at the nearest sizes, as their mean distance from 0 has it,
     without what noise explains; beyond the sizes measured it grows with the logarithm of the distance.
-
-    Raises ScenarioError if there is no error, or one is not a number.
 
     `sizes`: of the points held out, at least 0, any order; (n,).
     `logs`: logarithms of measured over predicted values there; (n,).

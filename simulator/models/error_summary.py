@@ -1,11 +1,11 @@
 """How errors of predictions are summed up: mean, standard deviation, least, greatest, and an interval of the mean."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simulator.base.documents import Record
 from simulator.base.errors import ScenarioError
 
 NORMAL_90 = 1.645
@@ -13,8 +13,10 @@ NORMAL_90 = 1.645
 
 
 @dataclass(frozen=True)
-class ErrorStatistics:
+class ErrorStatistics(Record):
     """Statistics of n errors, in their unit."""
+
+    SPARSE = False
 
     n: int
     mean: float
@@ -25,10 +27,6 @@ class ErrorStatistics:
     ci90_low: float | None
     """Ends of the 90 % interval of the mean, mean -+ 1.645 standard deviations / sqrt(n); None for one error."""
     ci90_high: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
 
 
 def error_statistics(errors: ArrayLike) -> ErrorStatistics:

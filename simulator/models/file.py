@@ -3,17 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from simulator.base import files
 from simulator.base.arrays import Floats
-from simulator.base.documents import read_format
+from simulator.base.documents import Data, by_field, read_format
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table
-
-T = TypeVar("T")
 
 
 def model_kind(path: str | Path) -> str:
@@ -27,38 +25,42 @@ def model_kind(path: str | Path) -> str:
     return str(document.get("kind"))
 
 
+class FileForm:
+    """A dataclass that says what the JSON file of a kind of model holds besides its format and kind."""
+
+    FORMAT: ClassVar[int]
+    """The one that is read."""
+    KIND: ClassVar[str]
+    WRITER: ClassVar[str]
+    """The command that writes such files."""
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """What a file says; see `of`."""
+        return cls.of(files.read_json(Path(path)), path)
+
+    @classmethod
+    def of(cls, document: object, place: str | Path) -> Self:
+        """What the document of a file says."""
+        if not isinstance(document, dict) or document.get("kind") != cls.KIND:
+            kind_found = document.get("kind") if isinstance(document, dict) else None
+            found = "what stands there" if kind_found is None else f"kind {kind_found!r}"
+            raise ScenarioError(f"{place}: {found} is no {cls.KIND} model; name a file that `{cls.WRITER}` wrote")
+        return read_format(cls, document, place, newest=cls.FORMAT, writer=cls.WRITER)
+
+    def to_dict(self) -> Data:
+        """Plain data for JSON."""
+        said = by_field(self)
+        last = {name: said.pop(name) for name in ("warnings", "provenance") if name in said}
+        return {"format": self.FORMAT, "kind": self.KIND} | said | last
+
+
 @dataclass(frozen=True, kw_only=True)
-class ModelFile:
+class ModelFile(FileForm):
     """What the file of any model says besides its format and kind."""
 
     warnings: tuple[str, ...] = ()
-    provenance: dict[str, Any] = field(default_factory=dict)
-
-
-def read_model(path: str | Path, kind: str, form: type[T], *, writer: str, newest: int) -> tuple[T, dict[str, Any]]:
-    """What the JSON file of a model says, in its form and as plain data; see `model_of`.
-
-    Raises ScenarioError if the file is missing, no JSON, no model of the kind, or of another format.
-    """
-    path = Path(path)
-    document = files.read_json(path)
-    return model_of(document, kind, form, writer=writer, newest=newest, place=path), document
-
-
-def model_of(document: Any, kind: str, form: type[T], *, writer: str, newest: int, place: str | Path) -> T:
-    """What the document of a model says, in its form.
-
-    Raises ScenarioError if it is no model of the kind, or of another format, or says anything against the form: a line
-    for each key.
-
-    `form`: of all its keys but `format` and `kind`.
-    `newest`: the format that is read.
-    """
-    if not isinstance(document, dict) or document.get("kind") != kind:
-        kind_found = document.get("kind") if isinstance(document, dict) else None
-        found = "what stands there" if kind_found is None else f"kind {kind_found!r}"
-        raise ScenarioError(f"{place}: {found} is no {kind} model; name a file that `{writer}` wrote")
-    return read_format(form, document, place, newest=newest, writer=writer)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
 
 def write_model(model: Any, path: str | Path) -> None:
@@ -72,10 +74,7 @@ def cell_faults(table: Table, name: str, values: Floats, wrong: Any, advice: str
 
 
 def refuse(faults: list[str]) -> None:
-    """Refuse what has faults, the first of them in words.
-
-    Raises ScenarioError if there is one.
-    """
+    """Refuse what has faults, the first of them in words."""
     if len(faults) > MAX_FAULTS:
         faults = [*faults[:MAX_FAULTS], f"{len(faults) - MAX_FAULTS} more such faults"]
     if faults:
@@ -83,15 +82,12 @@ def refuse(faults: list[str]) -> None:
 
 
 def check_level(level: float) -> None:
-    """Refuse a probability of an interval that is none.
-
-    Raises ScenarioError if it is not between 0 and 1.
-    """
+    """Refuse a probability of an interval that is none."""
     if not 0 < level < 1:
         raise ScenarioError(f"level is {level:g}; give a probability between 0 and 1")
 
 
-def rows_of(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+def rows_of(columns: Mapping[str, Any]) -> list[Data]:
     """Entries of JSON from columns of equal length; a column of dictionaries stays one."""
     plain = {name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in columns.items()}
     return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]

@@ -289,10 +289,7 @@ class Capacity:
     def _fold(
         self, which: _Ints | int, queries: Floats, span: Floats, name: str, *, from_above: bool = False
     ) -> tuple[Floats | None, Floats]:
-        """Split queries about cyclic traces into whole periods and a rest within one; None if none is past its end.
-
-        The rest of a whole number of periods is 0, or with `from_above` a full span: the earliest time is asked.
-        """
+        """Split queries about cyclic traces into whole periods and a rest within one; None if none is past its end."""
         past = queries > span[which]
         if not np.any(past):
             return None, queries

@@ -1,8 +1,7 @@
 """Load functions: the least and greatest mean load seen over every window length, and the loads they predict for a run.
 
 After Lastovetsky, Reddy and Higgins, "Building the Functional Performance Model of a Processor", section 2.2, as
-EQUATIONS section 1 mends it. Loads are held as integers (fixed point), so sums are exact and an update gives the very
-numbers of a rebuild.
+EQUATIONS section 1 mends it. Loads are fixed-point integers, so an update gives the very numbers of a rebuild.
 """
 
 import math
@@ -140,11 +139,7 @@ def from_sums(least: Integers, greatest: Integers, shift: int, step_s: float) ->
 
 
 def _first_finish(t_s: Floats, loads: Floats, ideal_s: Floats) -> Floats:
-    """The least t with `t * (1 - l(t)) = ideal_s`, infinity if there is none.
-
-    `g(t) = t (1 - l(t))` is quadratic between points. The running maximum of its peaks shows by one search in which
-    segment a value is reached first.
-    """
+    """The least t with `t * (1 - l(t)) = ideal_s`, infinity if there is none; quadratic between points."""
     knots, values = np.concatenate(([0.0], t_s)), np.concatenate((loads[:1], loads))
     slope = np.diff(values) / np.diff(knots)
     lead = 1.0 - values[:-1] + slope * knots[:-1]  # g = lead * t - slope * t**2 on a segment
@@ -261,12 +256,7 @@ def _kernel() -> Callable[..., Any]:
 def _push_all(
     fixed: Any, seen: int, prefix: Any, queues: Any, heads: Any, sizes: Any, fronts: Any, backs: Any
 ) -> tuple[int, bool]:
-    """Push observations until a queue is full; a window's end is the slot of its prefix sum in the ring `prefix`.
-
-    `queues[0]` holds ends whose sums ascend (least first), `queues[1]` ends whose sums descend (greatest first).
-    `fronts` (ends) and `backs` (sums) repeat what lies at the ends of each queue, side by side, so that most pushes
-    read nothing of the queues themselves.
-    """
+    """Push observations until a queue is full: ends with ascending sums, and with descending ones."""
     span, room = prefix.size, queues.shape[2]
     for i in range(fixed.size):
         slot = (seen + i) % span

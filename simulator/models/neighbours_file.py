@@ -10,11 +10,11 @@ import numpy as np
 
 from simulator.base import files, ties, units
 from simulator.base.arrays import Floats, Vector
-from simulator.base.documents import FormError, at, read
+from simulator.base.documents import SPARE, Data, FormError, Record, at, read
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.tables import Table, as_table, read_table
-from simulator.models.doubt import DRIFT, Doubt, doubt_data
-from simulator.models.file import ModelFile, model_of, read_model, refuse, write_model
+from simulator.models.doubt import DRIFT, Doubt
+from simulator.models.file import ModelFile, refuse, write_model
 from simulator.models.neighbours import (
     Bandwidth,
     KernelUses,
@@ -26,6 +26,7 @@ from simulator.models.neighbours import (
 from simulator.models.neighbours_fit import (
     WEAK,
     Cell,
+    CellEntry,
     Computation,
     Found,
     Proposed,
@@ -37,7 +38,6 @@ from simulator.models.neighbours_fit import (
     predicted_held_out,
 )
 
-FORMAT, KIND, WRITER = 2, "neighbours", "apportion calibrate neighbours"
 COLUMNS = ("subject", "size_elements", "beside", "lone_s", "together_s")
 """Of a table of visits; `pass` and `pes` may follow."""
 MOST_UNKNOWN = 0.5
@@ -48,274 +48,47 @@ _LEVELS = {"core": "core", "memory": "memory", "clock": "clock"}
 
 
 @dataclass(frozen=True)
-class NeighboursModel:
-    """What computations on a node's PEs lose to each other."""
+class LoneSpeed:
+    """Speed of a computation without neighbours, in volume per second: as calibrations of a PE alone see it."""
 
-    sharing: tuple[SharingDomain, ...]
-    """Domains; PEs are places within the node."""
-    kernels: Mapping[str, KernelUses]
-    pe_count: int
-    """PEs of the node that were measured."""
-    cells: tuple[dict[str, Any], ...] = ()
-    """What it rests on: ratios of times together to times alone. `lone_s` is one run's, without neighbours."""
-    held_out: Mapping[str, Any] = field(default_factory=dict)
-    """Errors on cells that the fit did not see."""
-    beyond: Mapping[str, float | None] = field(default_factory=dict)
-    """Level without a domain -> up to which effect, as a share of time, none was seen; None: it was not looked at."""
-    lone_speeds: tuple[dict[str, Any], ...] = ()
-    """Of computations without neighbours, in volume per second: as calibrations of a PE alone see them."""
-    warnings: tuple[str, ...] = ()
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    doubt: Doubt | None = None
-    """What is not known of losses; all domains have it, see `SharingDomain.doubt`. None in files of before."""
-
-    def kept(
-        self,
-        subject: Computation | tuple[str, float],
-        beside: Sequence[Computation | tuple[str, float]],
-        *,
-        pes: Sequence[int] | None = None,
-    ) -> float:
-        """The share of its lone speed that a computation keeps next to others.
-
-        Raises ScenarioError if a kernel was not measured, or there are not so many PEs.
-
-        `subject`, `beside`: kernels with their problem sizes in elements.
-        `pes`: where the subject and then the others are, among the node's PEs; the first ones by default.
-        """
-        own, others = _computation(subject), [_computation(computation) for computation in beside]
-        places = tuple(range(1 + len(others))) if pes is None else tuple(pes)
-        for computation in (own, *others):
-            if computation.kernel not in self.kernels:
-                hint = meant(computation.kernel, self.kernels) or f"; {some_names(sorted(self.kernels))} were"
-                raise ScenarioError(f"neighbours: {computation.kernel!r} was not measured{hint}")
-        if len(places) != 1 + len(others) or len(set(places)) < len(places) or max(places) >= self.pe_count:
-            raise ScenarioError(
-                f"neighbours: {1 + len(others)} computations cannot be on PEs {sorted(places)}; "
-                f"place each on one of the {self.pe_count} PEs of the node"
-            )
-        return predict_share(self.sharing, self.kernels, own, others, places)
-
-    def together_share(self, kernel: str, size: float, n: int) -> float:
-        """The share of its lone speed that a kernel keeps where it runs on `n` PEs at once, itself counted."""
-        one = Computation(kernel, float(size))
-        return self.kept(one, [one] * (n - 1))
-
-    @property
-    def domains(self) -> list[dict[str, Any]]:
-        """As the field `domains` of a scenario's node."""
-        return [_domain_entry(alike, self.pe_count) for alike in _alike(self.sharing, self.pe_count)]
-
-    @property
-    def uses(self) -> dict[str, Any]:
-        """As the field `uses` of a scenario's node."""
-        return {name: entry for name, uses in self.kernels.items() if len(entry := _uses_entry(uses)) > 1}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "format": FORMAT,
-            "kind": KIND,
-            "pe_count": self.pe_count,
-            "domains": self.domains,
-            "places": [_places(alike) for alike in _alike(self.sharing, self.pe_count)],
-            "uses": self.uses,
-            "kernels": sorted(self.kernels),
-            "beyond": {
-                name: None if value is None or np.isinf(value) else value for name, value in self.beyond.items()
-            },
-            "held_out": dict(self.held_out),
-            "lone_speeds": list(self.lone_speeds),
-            "pairs": list(self.cells),
-            "warnings": list(self.warnings),
-            "provenance": dict(self.provenance),
-            **doubt_data(self.doubt),
-        }
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> "NeighboursModel":
-        """The inverse of `to_dict`."""
-        return model_of(document, KIND, NeighboursFile, writer=WRITER, newest=FORMAT, place="model").model
-
-
-def _computation(computation: Computation | tuple[str, float]) -> Computation:
-    return computation if isinstance(computation, Computation) else Computation(computation[0], float(computation[1]))
-
-
-def fit_neighbours(
-    visits: Sequence[Together],
-    proposed: Sequence[Proposed],
-    *,
-    pe_count: int,
-    footprints: Mapping[Computation, float] | None = None,
-    lone_speeds: Sequence[dict[str, Any]] = (),
-    warnings: Sequence[str] = (),
-    provenance: Mapping[str, Any] | None = None,
-    judge: bool = True,
-) -> NeighboursModel:
-    """Fit visits; see `neighbours_fit`.
-
-    Raises ScenarioError if there is no visit.
-
-    `judge`: whether to fit again without a fifth of the cells, five times, to judge the errors of what was not
-    measured.
-    """
-    if not visits:
-        raise ScenarioError("neighbours: there is no visit; measure times alone and together")
-    cells = cells_of(visits)
-    found = fit_cells(cells, proposed, footprints=footprints)
-    held_out, doubt = _judged(cells, proposed, found, footprints) if judge else ({}, None)
-    if 0 < found.evidence < WEAK and not _is_worth_it(held_out):
-        found = fit_cells(cells, proposed, footprints=footprints, structure=found.without)
-        held_out, doubt = _judged(cells, proposed, found, footprints) if judge else ({}, None)
-    beyond = {level: None if np.isinf(effect) else effect for level, effect in sorted(found.beyond.items())}
-    return NeighboursModel(
-        tuple(replace(domain, doubt=doubt) for domain in found.domains),
-        kernel_uses(found),
-        pe_count,
-        tuple(cell.to_dict() for cell in cells),
-        held_out,
-        beyond,
-        tuple(lone_speeds),
-        (*warnings, *found.notes, *_unseen(found)),
-        provenance or {},
-        doubt,
-    )
-
-
-def _judged(
-    cells: Sequence[Cell], proposed: Sequence[Proposed], found: Found, footprints: Mapping[Computation, float] | None
-) -> tuple[dict[str, Any], Doubt | None]:
-    predicted, judged = predicted_held_out(cells, proposed, found, footprints=footprints)
-    chosen = [cell for cell, is_judged in zip(cells, judged, strict=True) if is_judged]
-    if not chosen:
-        return {}, None
-    return errors_of(chosen, predicted[judged], all_cells=cells), _doubt(chosen, predicted[judged])
-
-
-def _doubt(cells: Sequence[Cell], predicted: Floats) -> Doubt:
-    """What is not known of losses: errors of held-out cells over the losses predicted, both as mean squares.
-
-    What cells that were visited twice differ by explains a part; where nothing was predicted to be lost, the default
-    of `MOST_UNKNOWN` holds, which is also the most.
-    """
-    seen, lost = np.array([cell.ratio for cell in cells]), np.maximum(predicted - 1, 0.0)
-    twice = [cell.twice for cell in cells if cell.twice is not None]
-    noise = float(np.sqrt(np.pi) / 2 * np.mean(twice)) if twice else 0.0  # of one: two differ by 2 / sqrt(pi) of it
-    explained = max(0.0, float(np.mean((seen - predicted) ** 2)) - noise**2)
-    loss = float(np.mean(lost**2))
-    form = MOST_UNKNOWN if loss <= 0 else min(MOST_UNKNOWN, np.sqrt(explained / loss))
-    return Doubt.of_parts({"form": float(form), "drift": DRIFT})
-
-
-def _is_worth_it(held_out: Mapping[str, Any]) -> bool:
-    """Whether a model predicts what it did not see clearly better than no interaction does."""
-    if not held_out:
-        return False
-    return ties.is_less(held_out["model_mean"], held_out["no_interaction_mean"], floor=_WORTH)
-
-
-def _unseen(found: Found) -> list[str]:
-    """A line for each level that has no domain."""
-    lines = []
-    for level, effect in sorted(found.beyond.items()):
-        if np.isinf(effect):
-            lines.append(f"{level}: no domain: nothing was measured that would show one")
-        else:
-            lines.append(f"{level}: no domain: no interaction beyond {effect:.1%} of time was seen")
-    return lines
-
-
-def errors_of(cells: Sequence[Cell], predicted: Floats, *, all_cells: Sequence[Cell]) -> dict[str, Any]:
-    """Mean and worst error of time together over time alone, and what three simpler answers come to.
-
-    `predicted`: ratios, one per cell; (N,).
-    `all_cells`: where the ratios with all PEs busy are looked up.
-    """
-    seen = np.array([cell.ratio for cell in cells])
-    busy = np.array([_all_busy(cell, all_cells) for cell in cells])
-    twice = np.array([cell.twice for cell in cells if cell.twice is not None])
-    found: dict[str, Any] = {"cells": len(cells)}
-    for name, values in (("model", predicted), ("no_interaction", np.ones(len(cells))), ("all_busy", busy)):
-        wrong = np.abs(values / seen - 1)
-        found |= {f"{name}_mean": float(wrong.mean()), f"{name}_worst": float(wrong.max())}
-    if twice.size:
-        found |= {"measured_twice_mean": float(twice.mean()), "measured_twice_worst": float(twice.max())}
-    return found
-
-
-def _all_busy(cell: Cell, cells: Sequence[Cell]) -> float:
-    """The ratio of a computation with all PEs at work on the same, or on as much as was measured."""
-    own = [other for other in cells if other.subject == cell.subject] or [cell]
-    most = max(len(member.neighbours) for member in own)
-    own = [member for member in own if len(member.neighbours) == most]
-    alike = [member.ratio for member in own if member.is_copies]
-    return float(np.median(alike)) if alike else max(member.ratio for member in own)
-
-
-# The file.
-
-
-save_neighbours = write_model
-
-
-def read_neighbours(path: str | Path) -> NeighboursModel:
-    """Read a model; see `read_model`."""
-    return read_model(path, KIND, NeighboursFile, writer=WRITER, newest=FORMAT)[0].model
-
-
-def _alike(sharing: Sequence[SharingDomain], pe_count: int) -> list[list[SharingDomain]]:
-    """Domains of one level and law that cut all PEs into blocks, together; all others by themselves."""
-    found: list[list[SharingDomain]] = []
-    for domain in sharing:
-        same = [other for other in sharing if other.level == domain.level and other.law == domain.law]
-        size = len(same[0].pes)
-        blocks = [tuple(range(first, min(first + size, pe_count))) for first in range(0, pe_count, size)]
-        if [member.pes for member in same] != blocks:
-            found.append([domain])
-        elif domain is same[0]:
-            found.append(same)
-    return found
-
-
-def _places(alike: Sequence[SharingDomain]) -> list[Any]:
-    """PEs of an entry: of one domain a list, of several a list of lists."""
-    each = [list(member.pes) for member in alike]
-    return each[0] if len(each) == 1 else each
-
-
-def _domain_entry(alike: Sequence[SharingDomain], pe_count: int) -> dict[str, Any]:
-    domain = alike[0]
-    entry: dict[str, Any] = {"kind": domain.kind}
-    entry |= {"name": domain.name} if len(alike) == 1 else {}
-    if domain.kind == "cache":
-        entry["level"] = domain.level
-    if len(alike) > 1:
-        entry["each"] = len(domain.pes)
-    elif len(domain.pes) < pe_count:
-        entry["pes"] = [f"pe{place + 1}" for place in domain.pes]
-    law = domain.law
-    if isinstance(law, Bandwidth):
-        lone = {} if law.lone is None else {"lone": f"{law.lone!r}B/s"}
-        return entry | {"capacity": f"{law.capacity!r}B/s", **lone, "softness": law.softness}
-    if isinstance(law, Occupancy):
-        return entry | {"capacity": f"{law.capacity!r}B"}
-    return entry | {"shares": list(law.shares)}
+    kernel: str
+    size_elements: float
+    n: int
+    speed: float
 
 
 @dataclass(frozen=True)
-class _DomainEntry:
-    """Domains of one level and law, as a file says them."""
+class DomainEntry(Record):
+    """Domains of one level and law that cut all PEs into blocks, or one domain; as a scenario's node says them."""
 
     kind: Literal["memory", "cache", "clock", "core"]
     name: str | None = None
     level: str | None = None
     each: int | None = None
-    pes: tuple[str, ...] = ()
+    pes: tuple[str, ...] = field(default_factory=tuple)
     capacity: str | None = None
     lone: str | None = None
     softness: float | None = None
-    shares: tuple[float, ...] = ()
+    shares: tuple[float, ...] = field(default_factory=tuple)
+
+    @classmethod
+    def of(cls, alike: Sequence[SharingDomain], pe_count: int) -> "DomainEntry":
+        """What stands for these domains."""
+        domain, law, several = alike[0], alike[0].law, len(alike) > 1
+        whole = several or len(domain.pes) == pe_count
+        entry = cls(
+            kind=domain.kind,
+            name=None if several else domain.name,
+            level=domain.level if domain.kind == "cache" else None,
+            each=len(domain.pes) if several else None,
+            pes=() if whole else tuple(f"pe{place + 1}" for place in domain.pes),
+        )
+        if isinstance(law, Bandwidth):
+            lone = None if law.lone is None else f"{law.lone!r}B/s"
+            return replace(entry, capacity=f"{law.capacity!r}B/s", lone=lone, softness=law.softness)
+        if isinstance(law, Occupancy):
+            return replace(entry, capacity=f"{law.capacity!r}B")
+        return replace(entry, shares=law.shares)
 
     def domains(self, places: Sequence[Any]) -> list[SharingDomain]:
         """Each on its PEs."""
@@ -350,52 +123,217 @@ class _UseEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NeighboursFile(ModelFile):
-    """What the file of a model of neighbours says."""
+class NeighboursModel(ModelFile):
+    """What computations on a node's PEs lose to each other."""
 
+    FORMAT, KIND, WRITER = 2, "neighbours", "apportion calibrate neighbours"
     pe_count: int
-    domains: tuple[_DomainEntry, ...]
+    """PEs of the node that were measured."""
+    domains: tuple[DomainEntry, ...]
+    """As the field `domains` of a scenario's node."""
     places: tuple[tuple[int | tuple[int, ...], ...], ...]
-    uses: dict[str, dict[str, Any]]
+    """PEs of each entry: of one domain a list, of several a list of lists."""
+    uses: Mapping[str, Mapping[str, object]]
+    """As the field `uses` of a scenario's node."""
     kernels: tuple[str, ...]
-    beyond: dict[str, float | None]
-    held_out: dict[str, Any]
-    lone_speeds: tuple[dict[str, Any], ...]
-    pairs: tuple[dict[str, Any], ...]
-    doubt: Doubt | None = None
+    """Those that were measured, also without an effect."""
+    beyond: Mapping[str, float | None]
+    """Level without a domain -> up to which effect, as a share of time, none was seen; None: it was not looked at."""
+    held_out: Mapping[str, int | float]
+    """Errors on cells that the fit did not see, see `errors_of`."""
+    lone_speeds: tuple[LoneSpeed, ...]
+    pairs: tuple[CellEntry, ...]
+    """What it rests on."""
+    doubt: Doubt | None = field(default=None, metadata=SPARE)
+    """What is not known of losses; all domains have it, see `SharingDomain.doubt`. None in files of before."""
+
+    def __post_init__(self) -> None:
+        _ = self.sharing, self.kernel_uses
 
     @cached_property
-    def model(self) -> NeighboursModel:
-        """The model that was written."""
+    def sharing(self) -> tuple[SharingDomain, ...]:
+        """Domains; PEs are places within the node."""
         if len(self.domains) != len(self.places):
             raise FormError([(("places",), f"there are {len(self.places)} entries; give {len(self.domains)}")])
         found: list[SharingDomain] = []
         for number, (entry, places) in enumerate(zip(self.domains, self.places, strict=True)):
             with at("domains", str(number)):
                 found += [replace(domain, doubt=self.doubt) for domain in entry.domains(places)]
-        uses, nothing = {}, KernelUses(np.array([1.0]), {}, {})
+        return tuple(found)
+
+    @cached_property
+    def kernel_uses(self) -> Mapping[str, KernelUses]:
+        """What each kernel uses, over its problem size."""
+        found = dict.fromkeys(self.kernels, KernelUses(np.array([1.0]), {}, {}))
         for name, use in self.uses.items():
             with at("uses", name):
-                uses[name] = _read_uses(use)
-        return NeighboursModel(
-            tuple(found),
-            {name: uses.get(name, nothing) for name in self.kernels},
-            self.pe_count,
-            self.pairs,
-            self.held_out,
-            self.beyond,
-            self.lone_speeds,
-            self.warnings,
-            self.provenance,
-            self.doubt,
-        )
+                found |= {name: _read_uses(use)} if name in found else {}
+        return found
 
-    def __post_init__(self) -> None:
-        _ = self.model
+    def kept(
+        self,
+        subject: Computation | tuple[str, float],
+        beside: Sequence[Computation | tuple[str, float]],
+        *,
+        pes: Sequence[int] | None = None,
+    ) -> float:
+        """The share of its lone speed that a computation keeps next to others.
+
+        Raises ScenarioError if a kernel was not measured, or there are not so many PEs.
+
+        `subject`, `beside`: kernels with their problem sizes in elements.
+        `pes`: where the subject and then the others are, among the node's PEs; the first ones by default.
+        """
+        own, others = _computation(subject), [_computation(computation) for computation in beside]
+        places = tuple(range(1 + len(others))) if pes is None else tuple(pes)
+        for computation in (own, *others):
+            if computation.kernel not in self.kernels:
+                hint = meant(computation.kernel, self.kernels) or f"; {some_names(sorted(self.kernels))} were"
+                raise ScenarioError(f"neighbours: {computation.kernel!r} was not measured{hint}")
+        if len(places) != 1 + len(others) or len(set(places)) < len(places) or max(places) >= self.pe_count:
+            raise ScenarioError(
+                f"neighbours: {1 + len(others)} computations cannot be on PEs {sorted(places)}; "
+                f"place each on one of the {self.pe_count} PEs of the node"
+            )
+        return predict_share(self.sharing, self.kernel_uses, own, others, places)
+
+    def together_share(self, kernel: str, size: float, n: int) -> float:
+        """The share of its lone speed that a kernel keeps where it runs on `n` PEs at once, itself counted."""
+        one = Computation(kernel, float(size))
+        return self.kept(one, [one] * (n - 1))
 
 
-def _uses_entry(uses: KernelUses) -> dict[str, Any]:
-    entry: dict[str, Any] = {"sizes": [float(f"{size:.9g}") for size in uses.sizes]}
+def _computation(computation: Computation | tuple[str, float]) -> Computation:
+    return computation if isinstance(computation, Computation) else Computation(computation[0], float(computation[1]))
+
+
+def fit_neighbours(
+    visits: Sequence[Together],
+    proposed: Sequence[Proposed],
+    *,
+    pe_count: int,
+    footprints: Mapping[Computation, float] | None = None,
+    lone_speeds: Sequence[LoneSpeed] = (),
+    warnings: Sequence[str] = (),
+    provenance: Mapping[str, Any] | None = None,
+    judge: bool = True,
+) -> NeighboursModel:
+    """Fit visits; see `neighbours_fit`.
+
+    `judge`: whether to fit again without a fifth of the cells, five times, to judge the errors of what was not
+    measured.
+    """
+    if not visits:
+        raise ScenarioError("neighbours: there is no visit; measure times alone and together")
+    cells = cells_of(visits)
+    found = fit_cells(cells, proposed, footprints=footprints)
+    held_out, doubt = _judged(cells, proposed, found, footprints) if judge else ({}, None)
+    if 0 < found.evidence < WEAK and not _is_worth_it(held_out):
+        found = fit_cells(cells, proposed, footprints=footprints, structure=found.without)
+        held_out, doubt = _judged(cells, proposed, found, footprints) if judge else ({}, None)
+    alike, uses = _alike(found.domains, pe_count), kernel_uses(found)
+    return NeighboursModel(
+        pe_count=pe_count,
+        domains=tuple(DomainEntry.of(domains, pe_count) for domains in alike),
+        places=tuple(_places(domains) for domains in alike),
+        uses={name: entry for name, use in uses.items() if len(entry := _uses_entry(use)) > 1},
+        kernels=tuple(sorted(uses)),
+        beyond={level: None if np.isinf(effect) else effect for level, effect in sorted(found.beyond.items())},
+        held_out=held_out,
+        lone_speeds=tuple(lone_speeds),
+        pairs=tuple(cell.entry for cell in cells),
+        warnings=(*warnings, *found.notes, *_unseen(found)),
+        provenance=provenance or {},
+        doubt=doubt,
+    )
+
+
+def _judged(
+    cells: Sequence[Cell], proposed: Sequence[Proposed], found: Found, footprints: Mapping[Computation, float] | None
+) -> tuple[dict[str, float], Doubt | None]:
+    predicted, judged = predicted_held_out(cells, proposed, found, footprints=footprints)
+    chosen = [cell for cell, is_judged in zip(cells, judged, strict=True) if is_judged]
+    if not chosen:
+        return {}, None
+    return errors_of(chosen, predicted[judged], all_cells=cells), _doubt(chosen, predicted[judged])
+
+
+def _doubt(cells: Sequence[Cell], predicted: Floats) -> Doubt:
+    """What is not known of losses: errors of held-out cells over the losses predicted, both as mean squares."""
+    seen, lost = np.array([cell.ratio for cell in cells]), np.maximum(predicted - 1, 0.0)
+    twice = [cell.twice for cell in cells if cell.twice is not None]
+    noise = float(np.sqrt(np.pi) / 2 * np.mean(twice)) if twice else 0.0  # of one: two differ by 2 / sqrt(pi) of it
+    explained = max(0.0, float(np.mean((seen - predicted) ** 2)) - noise**2)
+    loss = float(np.mean(lost**2))
+    form = MOST_UNKNOWN if loss <= 0 else min(MOST_UNKNOWN, np.sqrt(explained / loss))
+    return Doubt.of_parts({"form": float(form), "drift": DRIFT})
+
+
+def _is_worth_it(held_out: Mapping[str, float]) -> bool:
+    """Whether a model predicts what it did not see clearly better than no interaction does."""
+    if not held_out:
+        return False
+    return ties.is_less(held_out["model_mean"], held_out["no_interaction_mean"], floor=_WORTH)
+
+
+def _unseen(found: Found) -> list[str]:
+    """A line for each level that has no domain."""
+    lines = []
+    for level, effect in sorted(found.beyond.items()):
+        if np.isinf(effect):
+            lines.append(f"{level}: no domain: nothing was measured that would show one")
+        else:
+            lines.append(f"{level}: no domain: no interaction beyond {effect:.1%} of time was seen")
+    return lines
+
+
+def errors_of(cells: Sequence[Cell], predicted: Floats, *, all_cells: Sequence[Cell]) -> dict[str, float]:
+    """Mean and worst error of time together over time alone, and what three simpler answers come to.
+
+    `predicted`: ratios, one per cell; (N,).
+    `all_cells`: where the ratios with all PEs busy are looked up.
+    """
+    seen = np.array([cell.ratio for cell in cells])
+    busy = np.array([_all_busy(cell, all_cells) for cell in cells])
+    twice = np.array([cell.twice for cell in cells if cell.twice is not None])
+    found: dict[str, float] = {"cells": len(cells)}
+    for name, values in (("model", predicted), ("no_interaction", np.ones(len(cells))), ("all_busy", busy)):
+        wrong = np.abs(values / seen - 1)
+        found |= {f"{name}_mean": float(wrong.mean()), f"{name}_worst": float(wrong.max())}
+    if twice.size:
+        found |= {"measured_twice_mean": float(twice.mean()), "measured_twice_worst": float(twice.max())}
+    return found
+
+
+def _all_busy(cell: Cell, cells: Sequence[Cell]) -> float:
+    """The ratio of a computation with all PEs at work on the same, or on as much as was measured."""
+    own = [other for other in cells if other.subject == cell.subject] or [cell]
+    most = max(len(member.neighbours) for member in own)
+    own = [member for member in own if len(member.neighbours) == most]
+    alike = [member.ratio for member in own if member.is_copies]
+    return float(np.median(alike)) if alike else max(member.ratio for member in own)
+
+
+def _alike(sharing: Sequence[SharingDomain], pe_count: int) -> list[list[SharingDomain]]:
+    """Domains of one level and law that cut all PEs into blocks, together; all others by themselves."""
+    found: list[list[SharingDomain]] = []
+    for domain in sharing:
+        same = [other for other in sharing if other.level == domain.level and other.law == domain.law]
+        size = len(same[0].pes)
+        blocks = [tuple(range(first, min(first + size, pe_count))) for first in range(0, pe_count, size)]
+        if [member.pes for member in same] != blocks:
+            found.append([domain])
+        elif domain is same[0]:
+            found.append(same)
+    return found
+
+
+def _places(alike: Sequence[SharingDomain]) -> tuple[int | tuple[int, ...], ...]:
+    return alike[0].pes if len(alike) == 1 else tuple(member.pes for member in alike)
+
+
+def _uses_entry(uses: KernelUses) -> dict[str, object]:
+    entry: dict[str, object] = {"sizes": [float(f"{size:.9g}") for size in uses.sizes]}
     for level, demands in uses.demands.items():
         if demands.any() or uses.sensitivities[level].any():
             unit = "B/s" if level == "memory" else "B"
@@ -406,7 +344,7 @@ def _uses_entry(uses: KernelUses) -> dict[str, Any]:
     return entry
 
 
-def _read_uses(entry: Mapping[str, Any]) -> KernelUses:
+def _read_uses(entry: Mapping[str, object]) -> KernelUses:
     sizes_of = {name: value for name, value in entry.items() if name == "sizes"}
     levels = read(_Levels, sizes_of | {"levels": {name: use for name, use in entry.items() if name != "sizes"}})
     sizes, demands = levels.sizes, {}
@@ -427,6 +365,14 @@ class _Levels:
     levels: dict[str, _UseEntry]
 
 
+save_neighbours = write_model
+
+
+def read_neighbours(path: str | Path) -> NeighboursModel:
+    """Read a model; see `FileForm.load`."""
+    return NeighboursModel.load(path)
+
+
 # Tables.
 
 
@@ -434,8 +380,6 @@ def read_visits(path: str | Path) -> tuple[Together, ...]:
     """Read visits from a CSV file: `subject,size_elements,beside,lone_s,together_s[,pass][,pes]`.
 
     `beside` and `pes` are lists separated by spaces: `triad:3e6 dgemm:1e5`, and `0 1 3` with the subject's first.
-
-    Raises ScenarioError if a column is missing or a cell holds something else; one line per cell.
     """
     table = read_table(path)
     pairs = _read_pairs(table)
@@ -496,7 +440,7 @@ def visits_table(visits: Sequence[Together]) -> str:
     return files.csv_lines(rows)
 
 
-def predict_neighbours(path: str | Path, at: Table | str | Path) -> list[dict[str, Any]]:
+def predict_neighbours(path: str | Path, at: Table | str | Path) -> list[Data]:
     """Times together over times alone at the pairs of a table (`subject,size_elements,beside`), in its order.
 
     Raises ScenarioError if model or table cannot be used, or a kernel was not measured.
@@ -524,5 +468,5 @@ def predict_neighbours(path: str | Path, at: Table | str | Path) -> list[dict[st
 
 def _is_outside(model: NeighboursModel, computation: Computation) -> bool:
     """Whether a size is beyond those that were measured of its kernel."""
-    known = [cell["size_elements"] for cell in model.cells if cell["subject"] == computation.kernel]
+    known = [pair.size_elements for pair in model.pairs if pair.subject == computation.kernel]
     return bool(known) and not min(known) * (1 - 1e-9) <= computation.size <= max(known) * (1 + 1e-9)

@@ -113,18 +113,29 @@ class Cell:
         """Whether all compute the same."""
         return all(neighbour == self.subject for neighbour in self.neighbours)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "subject": self.subject.kernel,
-            "size_elements": self.subject.size,
-            "beside": [neighbour.label for neighbour in self.neighbours],
-            "pes": list(self.pes),
-            "lone_s": self.lone_s,
-            "ratio": self.ratio,
-            "error": self.error,
-            "visits": int(self.ratios.size),
-        }
+    @property
+    def entry(self) -> "CellEntry":
+        """As a file says it."""
+        beside, visits = tuple(neighbour.label for neighbour in self.neighbours), int(self.ratios.size)
+        subject, times = self.subject, (self.lone_s, self.ratio, self.error)
+        return CellEntry(subject.kernel, subject.size, beside, self.pes, *times, visits)
+
+
+@dataclass(frozen=True)
+class CellEntry:
+    """Visits to the same computations, as a file says them."""
+
+    subject: str
+    size_elements: float
+    beside: tuple[str, ...]
+    """`KERNEL:SIZE` of each neighbour."""
+    pes: tuple[int, ...]
+    lone_s: float
+    """Of one run without neighbours."""
+    ratio: float
+    """Time together over time alone."""
+    error: float
+    visits: int
 
 
 @dataclass(frozen=True)
@@ -164,7 +175,7 @@ def cells_of(visits: Sequence[Together]) -> tuple[Cell, ...]:
 
     A cell's scatter is its own and that of all cells, whichever is larger: a few visits may agree by chance.
     """
-    seen: dict[tuple[Any, ...], list[Together]] = {}
+    seen: dict[object, list[Together]] = {}
     for visit in visits:
         pes = visit.pes or tuple(range(1 + len(visit.neighbours)))
         seen.setdefault((visit.subject, tuple(sorted(visit.neighbours)), tuple(sorted(pes))), []).append(visit)
@@ -495,10 +506,7 @@ def _effects(
 
 
 def _chosen(problem: Problem) -> Fitted:
-    """The fit that explains most for the fewest numbers; of equals the one with fewest domains.
-
-    A domain is looked at only where its own probes show an effect: what others lose may have many reasons.
-    """
+    """The fit that explains most for the fewest numbers; of equals the one with fewest domains."""
     caches = [domain.level for domain in problem.proposed if domain.kind == "cache"]
     caches = list(dict.fromkeys(caches))
     caches = [level for level in caches if problem.evidence(level)]
@@ -525,10 +533,7 @@ def _tuned(problem: Problem, levels: tuple[str, ...]) -> Fitted:
 
 
 def _solved(problem: Problem, structure: Structure, *, frozen: Mapping[str, Any] | None = None) -> Fitted:
-    """Least squares of all logarithms of ratios; numbers that nothing shows stay at 0.
-
-    `frozen`: `demand` and levels -> which computations' numbers may be above 0; (K,) each.
-    """
+    """Least squares of all logarithms of ratios; numbers that nothing shows stay at 0."""
     free, count = frozen or {}, len(problem.items)
     bounds: list[tuple[float, float, float]] = []
     """Least, most and first value of each unknown: capacity, demands, sensitivities of each level."""

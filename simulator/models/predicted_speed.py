@@ -1,23 +1,9 @@
 """Speed predicted from memory: a unit of volume takes its compute part and accesses as slow as Apex-MAP says.
 
 `t(M) = c + w * T(M, alpha, L)`, with `w` words per unit and `T` of `memory.access_time_s`. The compute part `c` is
-what a unit takes beyond the words it touches. Where it is not given, it is inferred from one speed: that at a size
-whose data lie in the nearest level (`w * T` of that level is then part of the time known).
-
-That is what levels say. Where a whole memory model is known, its correction belongs to `T`; and memory that is swept
-takes what the model's sweeps took, words read and words written each by themselves. A sweep's words are fetched before
-they are asked for, while others are computed with: `t = (c^p + m^p)^(1/p)` with m for its words and p = `OVERLAP`.
-
-How the built-in kernels use memory:
-
-- `triad` (a = b + s c, 2 operations for each element): b and c are read, and the line of a is fetched before it is
-  written and written back later: 4 words for 2 operations, or 2 read and 1 written. The vectors are swept from end to
-  end: every place is as likely as any other (alpha 1), and one access is as long as a vector. L = 4096 words stands for
-  that, the longest run that a calibration reads.
-- `matmul`, also called `naive_matmul` (i, k, j: c[i, j] += a[i, k] b[k, j]): B is swept from end to end for each i, 1
-  word for 2 operations; one row of C stays in the nearest level for a whole sweep, and A passes once: both belong to
-  the compute part. So M is B alone, a third of what is stored (more of it where a process has few rows: then say so in
-  the scenario); alpha 1 and L = 4096 as above. No column is accessed with a stride here: the loop over j is innermost.
+what a unit takes beyond the words it touches, inferred from one speed where it is not given. Where a whole memory model
+is known, its correction belongs to `T`; memory that is swept takes what the model's sweeps took, and overlaps with
+computing: `t = (c^p + m^p)^(1/p)` with m for its words and p = `OVERLAP`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,7 +34,12 @@ _MATMUL = MemoryUse(0.5, 1.0, SWEEP_WORDS, footprint_share=1 / 3)
 KERNEL_USES: Mapping[str, MemoryUse] = MappingProxyType(
     {"matmul": _MATMUL, "naive_matmul": _MATMUL, "triad": MemoryUse(2.0, 1.0, SWEEP_WORDS, written_per_unit=0.5)}
 )
-"""How kernels of ours use memory; per floating point operation."""
+"""How kernels of ours use memory; per floating point operation.
+
+`triad` sweeps its vectors from end to end (alpha 1, L = 4096 words, the longest run that a calibration reads): b and c
+are read, the line of a is fetched before it is written back. `matmul` (i, k, j) sweeps B for each i, a third of what is
+stored; a row of C stays in the nearest level and A passes once: both belong to the compute part.
+"""
 UNKNOWN_USE = MemoryUse(1.0, 1.0, SWEEP_WORDS)
 """Assumed, with a warning, where processes page and nothing is known of their accesses: a word per unit, swept."""
 PER_OCTAVE = 4
@@ -120,8 +111,6 @@ def predicted_speeds(
 
     Time per unit is `1 / flop_rate + w (T(M) - T(nearest level))`: the compute part is what the flop rate leaves. Where
     a model says more of these accesses than its levels, `w T` is what it says, and sweeps overlap with computing.
-
-    Raises ScenarioError if there are no levels.
 
     `flop_rate`: units per second with data in the nearest level.
     """
@@ -204,11 +193,7 @@ def rescaled(
 
 
 def _doubting_memory(band: SpeedBand, use: MemoryUse, memory: Doubt, changed: Floats, shares: Floats) -> SpeedBand:
-    """A rescaled band with what is not known of accesses: their doubt by their share of the time, where speeds changed.
-
-    Where the changed levels leave a speed as it was measured, it is known as before; the larger the change, the more
-    of the model's doubt counts, up to all of it.
-    """
+    """With the doubt of accesses, by their share of the time, where changed levels changed the speed."""
     words = use.footprint_share * band.sizes
     added = memory.at(words) * shares * np.minimum(1.0, changed / np.log(2))
     known = np.zeros(band.sizes.size) if band.doubt is None else band.doubt.at(band.sizes)

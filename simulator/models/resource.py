@@ -1,8 +1,4 @@
-"""Cost vectors: what one operation costs on one PE, by one method, and what a RUV costs by that.
-
-All resource models of the paper are sums over operations, so one type holds them: `t = sum cost * amount`, and where it
-is known what memory takes, accesses times the time of an access.
-"""
+"""Cost vectors: what one operation costs on one PE, by one method, and what a RUV costs by that: a sum."""
 
 import math
 from abc import ABC, abstractmethod
@@ -17,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from simulator.base import files
 from simulator.base.arrays import Floats
-from simulator.base.documents import FormError, in_file, read, to_dict
+from simulator.base.documents import Data, FormError, in_file, read, to_dict
 from simulator.base.errors import ScenarioError
 from simulator.models.file import ModelFile
 
@@ -236,9 +232,9 @@ class CostVector:
             access_s * accesses[0], access_s * (1 - share) * accesses[1], access_s * (1 + share) * accesses[2]
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Data:
         """Plain data for JSON."""
-        data: dict[str, Any] = {"costs": {name: cost.to_plain() for name, cost in self.costs.items()}}
+        data: Data = {"costs": {name: cost.to_plain() for name, cost in self.costs.items()}}
         if self.memory is not None:
             data["memory"] = to_dict(self.memory)
         if self.notes:
@@ -388,7 +384,7 @@ class HardwareModel:
             raise ScenarioError(f"resource model {self.name}: there are no costs by method {method}; it has {known}")
         return self.vectors[method]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Data:
         """Plain data for JSON."""
         return {
             "format": FORMAT,

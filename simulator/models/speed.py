@@ -4,26 +4,25 @@ After Lastovetsky, Reddy and Higgins, "Building the Functional Performance Model
 EQUATIONS section 1 mends it: intervals are closed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from simulator.base import notebook
 from simulator.base.arrays import Flags, Floats, Vector
-from simulator.base.documents import NOT_WRITTEN, Record
+from simulator.base.documents import NOT_WRITTEN, Data, Record
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import Table, as_table
 from simulator.models.doubt import Doubt, Noise
-from simulator.models.file import ModelFile, cell_faults, check_level, read_model, refuse, rows_of
+from simulator.models.file import ModelFile, cell_faults, check_level, refuse, rows_of
 
 _ANY_SIZE = np.ones(1)
 _LABELS = ("problem size (elements)", "volume per second")
-FORMAT = 2
 """Of a speed model's file."""
 _PLACES = 101
 """Even places at which a distribution is looked at."""
@@ -341,16 +340,16 @@ class SpeedSurface(Record):
         band = SpeedBand(sizes, np.minimum(joined("low"), mid), mid, np.maximum(mid, joined("high")), self)
         return replace(band, **_blended([self.bands[place] for place in near], scales, shares))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Data:
         """Plain data for JSON and YAML."""
         sources = ({"source": band.source} if band.source and band.wide else {} for band in self.bands)
         bands = [band.to_dict() | source for band, source in zip(self.bands, sources, strict=True)]
         return {"columns": list(self.columns), "bands": bands}
 
 
-def _blended(bands: Sequence[SpeedBand], scales: Sequence[float], shares: Floats) -> dict[str, Any]:
+def _blended(bands: Sequence[SpeedBand], scales: Sequence[float], shares: Floats) -> Data:
     """Doubt and noise between two bands, whose sizes are so many times as large; none where one of them has none."""
-    found: dict[str, Any] = {}
+    found: Data = {}
     doubts = [band.doubt for band in bands if band.doubt is not None]
     noises = [band.noise for band in bands if band.noise is not None]
     if len(doubts) == len(bands):
@@ -402,48 +401,91 @@ def _check_sizes(sizes: Floats, curves: tuple[Floats, ...], what: str) -> None:
         raise ScenarioError(f"{what}: sizes have to be finite, above 0 and ascending")
 
 
+@dataclass(frozen=True)
+class ShapeCheck:
+    """One assumption of the shape of a band and whether its cuts obey it."""
+
+    assumption: str
+    holds: bool | None
+    """None where what was measured cannot tell."""
+    found: tuple[str, ...] = ()
+    """Where it fails, or why it is not known; sizes in elements."""
+
+
+@dataclass(frozen=True)
+class TableError:
+    """Relative errors of a band's middle curve against a recorded table."""
+
+    sizes: int
+    mean: float
+    max: float
+    max_at_elements: float
+
+    def __str__(self) -> str:
+        return f"{self.sizes} sizes, error {self.mean:.1%} on average, {self.max:.1%} at most"
+
+
+@dataclass(frozen=True)
+class SpeedAt:
+    """Speeds of one cut, in units of volume per second."""
+
+    low: float
+    mid: float
+    high: float
+
+
+@dataclass(frozen=True)
+class SpeedPoint:
+    """One measured problem size."""
+
+    size_elements: float
+    speed: SpeedAt
+    volume: float | None = None
+    """Of one run."""
+    cpu_s: tuple[float, ...] = ()
+    wall_s: tuple[float, ...] = ()
+    cost_s: float = 0.0
+    visits: tuple[int, ...] = ()
+    """Clean samples of each visit."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SpeedFile(ModelFile):
     """What the file of a speed model says."""
 
+    FORMAT, KIND, WRITER = 2, "speed", "apportion calibrate speed"
     model: SpeedBand | SpeedSurface
     kernel: str | None = None
-    subject: dict[str, Any] = field(default_factory=dict)
+    subject: Mapping[str, object] = field(default_factory=dict)
     method: str = ""
     measured: str | None = None
     experimental_s: float = 0.0
     ends_s: float = 0.0
-    call_s: Any = None
-    points: tuple[dict[str, Any], ...] = ()
+    points: tuple[SpeedPoint, ...] = ()
     incomplete: tuple[str, ...] = ()
-    table_error: dict[str, Any] | None = None
+    table_error: TableError | None = None
     largest_reason: str | None = None
     steps: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     assumptions_violated: tuple[str, ...] = ()
-    shape: tuple[dict[str, Any], ...] = ()
-    expected_error: dict[str, Any] | None = None
+    shape: tuple[ShapeCheck, ...] = ()
+    expected_error: Mapping[str, float] | None = None
+
+    @property
+    def band(self) -> SpeedBand:
+        """Its band; of a surface, that of its largest number of columns."""
+        return self.model.at(self.model.columns[-1]) if isinstance(self.model, SpeedSurface) else self.model
 
 
-def load_speed_model(path: str | Path) -> tuple[SpeedBand, dict[str, Any]]:
-    """Read a speed model: its band, and the whole document; of a surface, the band of its largest number of columns.
-
-    Raises ScenarioError if the file is missing, no JSON, or no speed model.
-    """
-    model, document = load_speed(path)
-    return (model.at(model.columns[-1]) if isinstance(model, SpeedSurface) else model), document
-
-
-def load_speed(path: str | Path) -> tuple[SpeedBand | SpeedSurface, dict[str, Any]]:
-    """Read a speed model: its band or, where it was measured on panels, its surface, and the whole document.
+def load_speed_model(path: str | Path) -> SpeedFile:
+    """Read a speed model.
 
     Raises ScenarioError if the file is missing, no JSON, or no speed model.
     """
-    found, document = read_model(path, "speed", SpeedFile, writer="apportion calibrate speed", newest=FORMAT)
-    return found.model, document
+    return SpeedFile.load(path)
 
 
-def predict_speeds(path: str | Path, at: Table | str | Path, *, level: float = 0.9) -> list[dict[str, Any]]:
+def predict_speeds(path: str | Path, at: Table | str | Path, *, level: float = 0.9) -> list[Data]:
     """The band at the sizes of a table or a CSV file (`size_elements`), in its order; speeds in volume per second.
 
     Raises ScenarioError if model or table cannot be used, or a size is not above 0.
@@ -451,11 +493,11 @@ def predict_speeds(path: str | Path, at: Table | str | Path, *, level: float = 0
     `level`: probability that one run lies between `low` and `high`, and its truth between `truth_low` and `truth_high`.
     Where noise and doubt are one, `low` and `high` are the band's limits, and nothing is said of the truth.
     """
-    band, document = load_speed_model(path)
-    table = as_table(at)
+    found = load_speed_model(path)
+    band, table = found.band, as_table(at)
     sizes = table.numbers("size_elements")
     refuse(cell_faults(table, "size_elements", sizes, sizes <= 0, "give a number above 0"))
-    measured = [float(point["size_elements"]) for point in document.get("points", ())]
+    measured = [point.size_elements for point in found.points]
     low, mean, high = (band.speed(sizes, position=position) for position in (0.0, 0.5, 1.0))
     truths = {}
     if band.stated:

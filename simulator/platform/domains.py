@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.faults import Faults, validated
 from simulator.base.form import Amount, FileName, Form, Name, Taken, TakenRate, text_or_list
@@ -37,7 +38,6 @@ from simulator.platform.named_files import NamedFiles, Site
 NODE = "{node}"
 Place = tuple[str | int, ...]
 Levels = tuple[MemoryLevel, ...]
-Data = dict[str, Any]
 
 
 _Share = Annotated[float, Field(ge=0, le=1)]
@@ -212,10 +212,7 @@ class KernelUsesForm(Form):
     """`{demand, [sensitivity]}` of memory."""
 
     def uses(self) -> KernelUses:
-        """What it uses, over sizes or the same at each.
-
-        Raises ScenarioError if lists are not as long as sizes, or these do not ascend.
-        """
+        """What it uses, over sizes or the same at each."""
         sizes = [1.0] if self.sizes is None else self.sizes
         if any(after <= before for before, after in pairwise(sizes)):
             raise ScenarioError("sizes: they do not ascend; sort them")
@@ -265,18 +262,12 @@ class NeighboursForm(Form):
 
 
 def neighbours_of(document: Any, path: Path | str) -> NeighboursForm:
-    """The domains and uses of a model of neighbours, in the form in which a scenario file writes them.
-
-    Raises ScenarioError if it is none, with each fault.
-    """
+    """The domains and uses of a model of neighbours, in the form in which a scenario file writes them."""
     return validated(NeighboursForm, Document(Path(path), neighbours_data(document, path), None))
 
 
-def neighbours_data(document: Any, path: Path | str) -> dict[str, Any]:
-    """The same as a scenario file would write it: PEs by their places, and that kernels take nothing of a level, too.
-
-    Raises ScenarioError if it is no such model.
-    """
+def neighbours_data(document: Any, path: Path | str) -> Data:
+    """The same as a scenario file writes it: PEs by their places, and levels of which kernels take nothing, too."""
     kind = document.get("kind") if isinstance(document, dict) else None
     if kind != "neighbours":
         found = "no kind" if kind is None else f"kind {str(kind)[:40]!r}"
@@ -363,8 +354,6 @@ def sharing(
     levels: Levels,
 ) -> Sharing:
     """What a node's PEs share, and what kernels use of it: of a model, unless the file says it itself.
-
-    Raises ScenarioError with all that is wrong with it.
 
     `domains`, `uses`: as the node's entry says them.
     `levels`: of the node: a cache without a capacity has that of its level.
@@ -485,10 +474,7 @@ def _check_not_twice(
 
 
 def domain_data(domain: SharingDomain, node: str, names: Sequence[str]) -> Data:
-    """A domain with `{node}` in place of its node's name, as it is read back.
-
-    Raises ScenarioError if its name does not hold that of its node.
-    """
+    """A domain with `{node}` in place of its node's name, as it is read back."""
     name = domain.name.replace(node, NODE)
     if NODE not in name:
         found = f"platform: the name of domain {domain.name!r} lacks that of its node"

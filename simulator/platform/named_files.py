@@ -13,7 +13,7 @@ from simulator.load_traces import read_trace
 from simulator.models.load import AfterEnd, LoadTrace
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.resource import HardwareModel, load_resource_model
-from simulator.models.speed import TOGETHER, SpeedBand, SpeedSurface
+from simulator.models.speed import TOGETHER, SpeedBand, SpeedSurface, load_speed_model
 
 if TYPE_CHECKING:
     from simulator.models.memory.model import MemoryModel
@@ -51,13 +51,12 @@ class NamedFiles:
 
     def speed(self, name: str) -> SpeedBand | SpeedSurface:
         """The band or surface of a speed model."""
-        from simulator.models.speed import load_speed
 
         def read(path: Path) -> SpeedBand | SpeedSurface:
-            speed, about = load_speed(path)
-            if about.get("measured") == TOGETHER:
+            found = load_speed_model(path)
+            if found.measured == TOGETHER:
                 self.together.add(name)
-            return replace(speed, source=name) if isinstance(speed, SpeedBand) else speed
+            return replace(found.model, source=name) if isinstance(found.model, SpeedBand) else found.model
 
         return self._once("speed", name, read)
 
@@ -66,8 +65,8 @@ class NamedFiles:
         from simulator.models.memory.file import load_memory_model, named_levels  # only here: SciPy is slow to import
 
         def read(path: Path) -> tuple["MemoryModel", tuple[MemoryLevel, ...]]:
-            model, document = load_memory_model(path)
-            return model, named_levels(model.levels, document)
+            found = load_memory_model(path)
+            return found.model, named_levels(found)
 
         return self._once("memory", name, read)
 
@@ -80,14 +79,14 @@ class NamedFiles:
         from simulator.models.network.file import load_network_model  # only here: it is seldom needed
 
         def read(path: Path) -> "FittedForm":
-            form = load_network_model(path)[0].form
+            form = load_network_model(path).model.form
             return form if form.doubt is None else replace(form, source=name)
 
         return self._once("network", name, read)
 
     def runtime_model(self, name: str) -> "RuntimeModel":
         """A run-time model that `apportion fit` wrote."""
-        from simulator.models.regression.runtime_model import load_runtime_model
+        from simulator.models.regression.file import load_runtime_model
 
         return self._once("runtime", name, load_runtime_model)
 

@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from simulator.base import given, notebook, units
 from simulator.base.arrays import Floats, Ints
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.faults import Faults
 from simulator.base.form import FileName, Form, Instant
@@ -87,10 +88,10 @@ class Load:
         capacity = Capacity.of(self.trace, self.rule, processes=processes, cores=cores)
         return lambda idle_s: capacity.finish(self.start_s, idle_s).item() - self.start_s
 
-    def to_data(self, file: str | None) -> dict[str, Any]:
+    def to_data(self, file: str | None) -> Data:
         """The load as a file writes it: with its trace, or the file that holds that."""
-        trace, kept = self.trace, dict[str, Any]()
-        written: dict[str, Any] = {"times_s": trace.times_s.tolist(), "values": trace.values.tolist()}  # noqa: PD011 - of a trace
+        trace, kept = self.trace, Data()
+        written: Data = {"times_s": trace.times_s.tolist(), "values": trace.values.tolist()}  # noqa: PD011 - of a trace
         written["end_s"] = trace.end_s
         if trace.start_instant is not None:
             written["start"] = trace.start_instant.isoformat()
@@ -260,9 +261,9 @@ class PE:
         started = self.load is not None and self.load.draws
         return (*(("speed",) if wide else ()), *(("load",) if started else ()))
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Data:
         """A row of a table, plain data: name, node, cores, mean load, and per kernel the lowest and highest speed."""
-        row: dict[str, Any] = {"pe": self.name, "node": self.node, "cores": self.cores}
+        row: Data = {"pe": self.name, "node": self.node, "cores": self.cores}
         row["mean_load"] = None if self.load is None else self.load.trace.mean()
         for kernel, band in self.speeds.items():
             row |= {f"{kernel}_lowest": float(band.mid.min()), f"{kernel}_highest": float(band.mid.max())}
@@ -282,8 +283,6 @@ def bands_of(speeds: object, *, where: str) -> Mapping[str, SpeedBand]:
     """Speeds by kernel, each a band, a text such as `3 Gflop/s`, or a number of units of volume per second.
 
     What holds bands only is given back as it is: PEs that are alike share one.
-
-    Raises ScenarioError if one is none of these, or not above 0.
     """
     if not isinstance(speeds, Mapping):
         example = "speeds by kernel, such as {'stencil': '3 Gflop/s'}"

@@ -100,11 +100,7 @@ class _Assembly:
 
 
 def assemble(program: Program) -> Columns:
-    """The primitive operations of a program.
-
-    Raises ScenarioError for negative work, partners or roots that do not exist, or groups that a process is not part
-    of.
-    """
+    """The primitive operations of a program."""
     if program.assembled is not None:
         return program.assembled
     processes = len(program.operations)
@@ -123,10 +119,7 @@ def assemble(program: Program) -> Columns:
 
 
 def _roots_apart(ids: Ints, row: Row) -> list[Ints]:
-    """Processes that share a row, the roots of its linear collectives for themselves.
-
-    Only a root has as many messages as there are processes, and all processes of a block have as many places.
-    """
+    """Processes that share a row, the roots of its linear collectives for themselves."""
     found = list(_linear_roots(row))
     if not found:
         return [ids]

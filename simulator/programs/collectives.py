@@ -1,20 +1,10 @@
 """Collectives as algorithms over messages: what each process sends and receives, in order, for several at a time.
 
-All messages of an algorithm have one tag: those of one sender and receiver match in program order, and so do those of
-collectives that follow each other. Every algorithm is free of deadlock under rendezvous.
-
-Scatter, gather and reduce: one process after the other, or along a binomial tree.
-
-In the tree of G processes the one at distance d from the root hangs below d - b, b the lowest bit of d that is set, and
-has the processes d to min(d + b, G) - 1 below it, itself included. So its children are d + 1, d + 2, d + 4 ... below
-d + b, each with all that is below it.
-
-Broadcast: rings, trees and pieces.
-
-The rings are those of HPL, which calls all of them increasing ("HPL algorithm", section "Panel broadcast",
-https://www.netlib.org/benchmark/hpl/algorithm.html): `ring` is its increasing ring (1rg), `modified_ring` its modified
-increasing ring (1rM), `two_rings` its increasing two rings (2rg), with the second ring's first process as
-`HPL_bcast_2ring.c` has it. Distances below are those from the root.
+All messages of an algorithm have one tag, as those of one sender and receiver match in program order; every algorithm
+is free of deadlock under rendezvous. In a binomial tree of G processes the one at distance d from the root hangs below
+d - b, b the lowest bit of d that is set, with the processes d to min(d + b, G) - 1 below it, itself included. The rings
+are HPL's (https://www.netlib.org/benchmark/hpl/algorithm.html): increasing (1rg), modified increasing (1rM), increasing
+two rings (2rg), with the second ring's first process as `HPL_bcast_2ring.c` has it.
 """
 
 from collections.abc import Callable
@@ -335,8 +325,6 @@ ALGORITHMS: dict[type[Collective], dict[str, Algorithm]] = {
 
 def expand(operation: Collective, ids: Ints, members: Ints, shape: tuple[int, ...]) -> list[Slot]:
     """What processes `ids` do in a collective of `members`: operations in order, of (process, iterations...).
-
-    Raises ScenarioError if the root is no member, the size is no number of bytes, or there is no such algorithm.
 
     `operation`: its `root` and `size_bytes` broadcast to the iterations.
     `ids`, `members`: processes to expand for, and all that take part, in ring order.

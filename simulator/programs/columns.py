@@ -148,10 +148,7 @@ class Columns:
         return np.repeat(np.arange(self.processes, dtype=np.int32), np.diff(self.first))
 
     def check(self) -> None:
-        """Refuse what no engine could run.
-
-        Raises ScenarioError for negative work, sizes, times or tags, and for partners that do not exist.
-        """
+        """Refuse what no engine could run."""
         if self.amount.size and not (self.amount.min() >= 0 and self.amount.max() < np.inf):  # NaN fails both
             row = int(np.argmax(~np.isfinite(self.amount) | (self.amount < 0)))
             raise ScenarioError(f"{self.place(row)}: it is {self.amount[row]:g}; give a finite number of at least 0")

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base import randomness, units
+from simulator.base import intervals, randomness, units
 from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.job_queue import JobRuns
@@ -377,7 +377,7 @@ def delayed_jobs(
     delays = (runs.start_ticks[drawn] - np.array(fair, dtype=np.int64)) / round(1 / runs.tick_s)
     late = int(np.sum(delays > 0))
     share = late / delays.size
-    low, high = (share, share) if delays.size == total else _exact_interval(late, delays.size, level)
+    low, high = (share, share) if delays.size == total else intervals.of_share(late, delays.size, level=level)
     worst = np.maximum(delays, 0.0)
     return Delayed(delays.size, late, share, low, high, level, float(worst.mean()), float(worst.max()))
 
@@ -394,10 +394,3 @@ def _fair_start(runs: JobRuns, job: int, cluster: Cluster | int, times: JobTimes
     stream = runs.stream.first(job + 1)
     alone = run_jobs(stream, cluster, runs.policy, estimates, times=times, engine=engine)
     return int(alone.start_ticks[job])
-
-
-def _exact_interval(found: int, count: int, level: float) -> tuple[float, float]:
-    from scipy.stats import binomtest
-
-    ends = binomtest(found, count).proportion_ci(confidence_level=level, method="exact")
-    return float(ends.low), float(ends.high)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from simulator.base import units
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.names import compact, expanded
 from simulator.base.yaml_document import read_value
@@ -108,8 +109,6 @@ def begin_scenario(
     busy: Sequence[str] = (),
 ) -> BegunScenario:
     """Write a scenario from a few words; it loads, and its comments say how to go on.
-
-    Raises ScenarioError with one line for each word that cannot be understood.
 
     `nodes`: kinds, such as `fast[1-2]: 8 cores 3 Gflop/s 32GiB`: names, cores of each, speed of a core, perhaps memory;
     several in one text have commas between.
@@ -252,7 +251,7 @@ def _faults_together(kinds: Sequence[_Kind], hours: Sequence[_Busy]) -> list[str
 
 def _document(
     kinds: Sequence[_Kind], hours: Sequence[_Busy], kernel: str, network: str, ends: tuple[str, str]
-) -> tuple[dict[str, Any], dict[Place, str]]:
+) -> tuple[Data, dict[Place, str]]:
     """The scenario, its application left open; and what is said of its fields."""
     nodes, notes = _nodes(kinds, hours, kernel)
     known = "as stated" if usual_link(network) is None else f"usual for {network}"
@@ -262,7 +261,7 @@ def _document(
     placed = {names: kind.cores for kind in kinds for names in _patterns(kind.names)}
     link = {"latency": ends[0], "bandwidth": ends[1]}
     ways = {"topology": "star", "link": link, "contention": "fair", "loopback": LOOPBACK}
-    document: dict[str, Any] = {
+    document: Data = {
         "format": 1,
         "platform": {"nodes": nodes, "network": ways},
         "application": None,
@@ -278,7 +277,7 @@ def _nodes(kinds: Sequence[_Kind], hours: Sequence[_Busy], kernel: str) -> tuple
     notes: dict[Place, str] = {}
     for kind in kinds:
         for names, own in _alike(kind, hours):
-            pe: dict[str, Any] = {"cores": kind.cores, "speeds": {kernel: kind.speed}}
+            pe: Data = {"cores": kind.cores, "speeds": {kernel: kind.speed}}
             place = ("platform", "nodes", len(entries), "pes", 0)
             notes[*place, "speeds"] = "Of one core."
             if own:
@@ -303,7 +302,7 @@ def _alike(kind: _Kind, hours: Sequence[_Busy]) -> list[tuple[str, tuple[_Busy, 
     return found
 
 
-def _load(kind: _Kind, own: Sequence[_Busy]) -> tuple[dict[str, Any], str]:
+def _load(kind: _Kind, own: Sequence[_Busy]) -> tuple[Data, str]:
     """The load of a node that others use, a day which comes again; and its hours in words."""
     steps = {0: 0.0}
     for one in sorted(own, key=lambda busy: busy.begin_s):

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
+from simulator.base.documents import Data
 from simulator.base.machine import INSTRUCTION, MEMORY_SIDE, CacheUnit, SharedCache
 from simulator.base.names import compact
 from simulator.base.units import write_size
@@ -12,7 +12,6 @@ from simulator.models.memory import MemoryLevel
 
 Groups = tuple[tuple[int, ...], ...]
 """Places of PEs, group by group."""
-Data = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from simulator.base import units
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.names import all_names, compact, counted
 from simulator.base.units import to_whole
@@ -44,8 +45,6 @@ _MOST_POWER = 308
 
 def with_changes(document: Document, texts: Sequence[str], *, expand: Expand) -> tuple[Document, tuple[Change, ...]]:
     """What a file holds with some values set, and what these were.
-
-    Raises ScenarioError naming the path and what is there.
 
     `texts`: `PATH=VALUE`: keys from the top down, parted by dots; an entry of a list by its place from 0 or its `name`.
     The value in YAML, or `x2`, `/2`: the file's numbers or quantities times or over so much. Measured speeds, and
@@ -143,7 +142,7 @@ def _is_link(field: tuple[str | int, ...], entry: Any) -> bool:
     return named and isinstance(entry, dict) and not is_line(entry)
 
 
-def _with_link(path: str, text: str, entry: dict[str, Any], expand: Expand) -> Change:
+def _with_link(path: str, text: str, entry: Data, expand: Expand) -> Change:
     """Scale message times so that they have the latency or the bandwidth that is asked for."""
     number = path.rpartition(".")[2]
     kind, write = _OF_LINKS[number]
@@ -162,7 +161,7 @@ def _with_link(path: str, text: str, entry: dict[str, Any], expand: Expand) -> C
     return Change(path, before, after)
 
 
-def _scale_link(entry: dict[str, Any], data: Mapping[str, Any], number: str, times: float) -> None:
+def _scale_link(entry: Data, data: Mapping[str, Any], number: str, times: float) -> None:
     """Put message times into an entry that are scaled, and as doubtful as they were."""
     kept = {key: data[key] for key in ("doubt", "source", "shared") if key in data}
     scaled = model_of(data).scaled(**{number: times})
@@ -187,7 +186,7 @@ def _with_all_links(data: Any, path: str, text: str, expand: Expand) -> tuple[li
     return [field for field, _ in places], Change(path, 1.0, float(times))
 
 
-def _links_of(data: Any) -> list[tuple[tuple[str | int, ...], dict[str, Any]]]:
+def _links_of(data: Any) -> list[tuple[tuple[str | int, ...], Data]]:
     """The fields that hold a link between nodes, and what is there."""
     platform = data.get("platform") if isinstance(data, dict) else None
     if not isinstance(platform, dict):
@@ -210,7 +209,7 @@ def _listed(value: Any) -> list[tuple[str | int, Any]]:
     return [(key, link) for key, link in pairs if isinstance(link, dict)]
 
 
-def _scaled_speeds(path: str, times: Decimal, entry: Mapping[str, Any]) -> dict[str, Any]:
+def _scaled_speeds(path: str, times: Decimal, entry: Mapping[str, Any]) -> Data:
     """Speeds over sizes, so many times as high and as doubtful."""
     if "predicted" in entry:
         raise ScenarioError(f"--set {path}: these speeds are predicted; scale what they follow from, such as flop_rate")
@@ -239,10 +238,7 @@ def _find(data: Any, path: str, expand: Expand) -> tuple[tuple[str | int, ...], 
 
 
 def step(here: Any, parts: Sequence[str], *, field: tuple[str | int, ...]) -> tuple[str | int, int]:
-    """The key that a path goes on with, and how many of its parts name it: keys and names may hold dots.
-
-    Raises ScenarioError if it leads nowhere; the last key of a mapping may be new.
-    """
+    """The key that a path goes on with, and how many of its parts name it: keys and names may hold dots."""
     where = ".".join(map(str, field)) or "the top level"
     for count in range(len(parts), 0, -1):
         name = ".".join(parts[:count])

@@ -1,12 +1,13 @@
 """What a scenario holds, for people and as plain data: alike nodes with cores and speeds, links, what is drawn."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from simulator.base import units
+from simulator.base.documents import Record
 from simulator.base.names import compact
 from simulator.models.doubt import noise_and_doubt
 from simulator.models.speed import SpeedBand
@@ -34,7 +35,7 @@ class AlikeNodes:
 
 
 @dataclass(frozen=True)
-class Contents:
+class Contents(Record):
     """What is in a scenario."""
 
     nodes: int
@@ -43,10 +44,6 @@ class Contents:
     kinds: tuple[AlikeNodes, ...]
     drawn: tuple[str, ...]
     """What differs from replication to replication, or from truth to truth; empty: nothing."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
 
     def lines(self) -> list[str]:
         """A table of the nodes, and what is drawn; 80 columns, but for long names."""

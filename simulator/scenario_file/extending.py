@@ -114,18 +114,12 @@ def _top() -> Shape:
 
 
 def read_extended(path: Path) -> Document:
-    """Read a file as its ending says, and the files that it extends; `extends` is in the document no more.
-
-    Raises ScenarioError with file, line and column, if a file cannot be read or leads back to itself.
-    """
+    """Read a file as its ending says, and the files that it extends; `extends` is in the document no more."""
     return _extended(document_of(files.read_text(path, limit_bytes=MAX_BYTES), path), (path,))
 
 
 def _extended(document: Document, chain: tuple[Path, ...]) -> Document:
-    """A document with what it extends.
-
-    `chain`: the files on the way here, this one the last.
-    """
+    """A document with what it extends."""
     if not isinstance(document.data, dict) or document.data.get(EXTENDS) is None or document.root is None:
         return document
     extends = validated(HeadForm, document).extends

@@ -1,11 +1,11 @@
 """What a scenario file may say, as it is written; `resolve` makes a `Scenario` of it."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
-from simulator.base.form import FileName, Form, Name, Names, Parameter, Size, one_of, text_or_list
+from simulator.base.form import FileName, Form, Name, Names, Parameter, Schema, Size, one_of, text_or_list
 from simulator.base.yaml_document import MOST_CONFIGURATIONS
 from simulator.models.resource import Method
 from simulator.platform.networks import Contention
@@ -104,7 +104,7 @@ class PlatformFileForm(Form):
     """Nodes with what joins them, or a platform file of SimGrid."""
 
 
-def _by_application(schema: dict[str, Any]) -> None:
+def _by_application(schema: Schema) -> None:
     """Add the names of applications, and what parameters each has."""
     schema["properties"]["name"]["enum"] = sorted(APPLICATIONS)
     schema["allOf"] = [
@@ -116,7 +116,7 @@ def _by_application(schema: dict[str, Any]) -> None:
     ]
 
 
-def _parameters(fields: Mapping[str, ParameterField]) -> dict[str, Any]:
+def _parameters(fields: Mapping[str, ParameterField]) -> Schema:
     shown = {}
     for name, field in fields.items():
         said = {"default": field.default} if isinstance(field.default, str | int) else {}

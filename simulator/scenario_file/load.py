@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from simulator.base.documents import Data
 from simulator.base.errors import ApportionError, ScenarioError, meant, some_names
 from simulator.base.faults import Faults, validated
 from simulator.base.names import all_names, check_known, compact, counted, expanded, how_many
@@ -80,7 +81,6 @@ __all__ = [
     "template_of",
 ]
 
-Data = dict[str, Any]
 Stated = tuple[Mapping[str, int], list[str]]
 """Names of PEs with their places, and the kernels that they have speeds of."""
 _STANDING_IN: Data = {
@@ -244,10 +244,7 @@ def _network_data(network: Network, names: tuple[str, ...]) -> Data:
 def seg_application(
     form: SegApplicationForm, document: Document, named: NamedFiles, *, platform: Platform
 ) -> Application:
-    """The application that a form means, on a platform whose PEs have resource models.
-
-    Raises ScenarioError with one line per fault, at its place.
-    """
+    """The application that a form means, on a platform whose PEs have resource models."""
     seg = _graph(form, document, named)
     with document.at("application"):
         if form.model is not None:
@@ -305,8 +302,6 @@ def resolve(
     listed_for: int | None = None,
 ) -> Scenario:
     """The scenario that a file means.
-
-    Raises ScenarioError with file, line, column and field.
 
     `measured`: levels that speeds were measured on, where the command line sets others.
     `oversized`: take configurations that memory and swap do not hold.
@@ -384,11 +379,7 @@ def _scaled_note(names: Sequence[str], units: int) -> str:
 def _parts(
     form: ScenarioForm, document: Document, named: NamedFiles, measured: Measured
 ) -> tuple[MadePlatform, Application, tuple[str, ...]]:
-    """Platform, application and what is to be known of it; all faults that do not follow from one another.
-
-    Where the platform or the application cannot be made, the kernel and the places of the configurations are looked at
-    all the same, as far as they are known.
-    """
+    """Platform, application and what is to be known of it; all faults that do not follow from one another."""
     faults, found = Faults(document), list[tuple[Application, tuple[str, ...]]]()
     made = _made_platform(form.platform, document, named, measured, faults)
     with faults.at("application"):
@@ -459,10 +450,7 @@ def _note_places(
 
 
 def _sound_form(document: Document, named: NamedFiles) -> ScenarioForm:
-    """The form of a scenario.
-
-    Raises ScenarioError with every fault of the form, and those of the sections whose form is sound.
-    """
+    """The form of a scenario."""
     try:
         return validated(ScenarioForm, document)
     except ScenarioError as error:
@@ -476,7 +464,7 @@ def _sound_form(document: Document, named: NamedFiles) -> ScenarioForm:
 
 def _note_of_sections(document: Document, named: NamedFiles, faults: Faults) -> None:
     """Note what is wrong with a platform, an application and configurations where the form of each is sound."""
-    sound: dict[str, Any] = {}
+    sound: Data = {}
     for section in ("platform", "application", "configurations"):
         with suppress(ScenarioError):
             data = _STANDING_IN | {section: document.data.get(section)}
@@ -790,7 +778,7 @@ def _scenario(document: Document, changes: Sequence[str], *, oversized: bool = F
     return replace(scenario, inputs=template.named.hashes()), form
 
 
-def _written_out(named: NamedFiles, field: str, entry: Any) -> dict[str, Any]:
+def _written_out(named: NamedFiles, field: str, entry: Any) -> Data:
     """Fields of a node that come of a model, written out so that a part of one can be set; see `changes.Expand`."""
     if field == "link":
         return {**message_data(named.message_model(entry["model"])), **_beside(entry)} if "model" in entry else entry

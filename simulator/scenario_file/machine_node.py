@@ -1,25 +1,26 @@
 """A node from this machine or an hwloc export: its YAML block, and the file that `apportion cluster --join` joins."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from simulator.base import files, units
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Core, SharedCache, Topology, affinity, this_machine, this_topology
 from simulator.base.names import expanded, ranges
 from simulator.base.provenance import provenance
 from simulator.models.memory import MemoryLevel
 from simulator.platform.foreign import check_same_machine, read_hwloc
+from simulator.platform.nodes import Node
 from simulator.scenario_file.caches import cache_groups, level_names
 from simulator.scenario_file.joined import MOST_DAYS
-from simulator.scenario_file.joined.inputs import kind_of, make_node_document, node_of, read_document
+from simulator.scenario_file.joined.inputs import NodeFile, kind_of, node_of, read_document
 from simulator.scenario_file.joined.kinds import doubts
-from simulator.scenario_file.written import node_entry, safe_name, written
+from simulator.scenario_file.nodes import node_entry
+from simulator.scenario_file.written import safe_name, written
 
-Data = dict[str, Any]
 _NO_SPEED = (
     "no speed is known yet: measure with `apportion calibrate speed --kernel dgemm -o dgemm.json`, then",
     "write speeds: {dgemm: {model: dgemm.json}}, or let `apportion calibrate machine --speed dgemm.json` do it",
@@ -39,7 +40,7 @@ class NodeDescription:
 
     text: str
     """An entry of `platform.nodes`, with comments."""
-    document: dict[str, Any]
+    file: NodeFile
     warnings: tuple[str, ...]
 
 
@@ -73,19 +74,20 @@ def describe_node(
     inputs = {} if hwloc is None else {str(hwloc): files.digest(files.read_bytes(hwloc))}
     models = [_model(path, kind, inputs) for path, kind in wanted]
     node_called = name or safe_name(topology.host)
-    machine = this_machine().to_dict() if is_here else None
-    document = make_node_document(name=node_called, topology=topology.to_dict(), machine=machine, models=models)
-    node = node_of(document, str(hwloc or "this machine"), places=[str(path) for path, _ in wanted])
-    made = provenance(inputs=inputs)
+    machine, made = this_machine() if is_here else None, provenance(inputs=inputs)
+    form = NodeFile(
+        name=node_called, topology=topology, machine=machine, models=tuple(models), warnings=(), provenance=made
+    )
+    node = node_of(form, str(hwloc or "this machine"), places=[str(path) for path, _ in wanted])
     said += doubts([node], [], now=datetime.fromisoformat(made["made"]), most_days=MOST_DAYS)
     files_of = dict(zip(node.speeds, map(str, speeds), strict=True))
     measured = None if neighbours is None else str(neighbours)
     text = node_block(topology, name=node_called, speeds=files_of, levels=node.levels, notes=notes, neighbours=measured)
     warnings = tuple(dict.fromkeys(said))
-    return NodeDescription(text, document | {"warnings": list(warnings), "provenance": made, "yaml": text}, warnings)
+    return NodeDescription(text, replace(form, warnings=warnings, yaml=text), warnings)
 
 
-def _model(path: Path, wanted: str, inputs: dict[str, str]) -> dict[str, Any]:
+def _model(path: Path, wanted: str, inputs: dict[str, str]) -> Mapping[str, object]:
     document, inputs[str(path)] = read_document(path)
     if (kind := kind_of(document, path)) != wanted:
         raise ScenarioError(f"{path}: the file is of kind {kind!r}; name one of kind {wanted!r} with --{wanted}")
@@ -131,15 +133,8 @@ def node_block(
         for core, label in zip(topology.pes, labels, strict=True)
     ]
     of_pes = {("pes", place): said for place, core in enumerate(topology.pes) if (said := _about_core(core))}
-    entry = node_entry(
-        name,
-        memory_bytes=topology.memory_bytes,
-        swap_bytes=topology.swap_bytes,
-        levels=levels,
-        domains=domains,
-        uses={},
-        pes=pes,
-    )
+    node = Node(name, topology.memory_bytes, topology.swap_bytes, levels=tuple(levels))
+    entry = node_entry(node, name, domains=domains, pes=pes)
     reported = {(0, "domains"): _REPORTED} if domains and neighbours is None else {}
     head = [*described(topology), *notes, *(() if levels else (_NO_LEVELS,))]
     if neighbours is None:
@@ -150,7 +145,7 @@ def node_block(
 
 def _cache_domains(topology: Topology, levels: Sequence[MemoryLevel], labels: Sequence[str]) -> list[Data]:
     """Caches that several PEs share, as the system reports them."""
-    called = level_names(topology.shared_caches(), levels)
+    called = level_names(topology.data_caches, levels)
     found = cache_groups([core.cpu for core in topology.pes], topology.caches)
     return [entry for one in found for entry in one.entries(labels, called.get((one.name, one.size_bytes)))]
 
@@ -188,7 +183,7 @@ def described(topology: Topology) -> list[str]:
         held = "memory not known" if unit.memory_bytes is None else units.show_size(unit.memory_bytes)
         where = f"processors {ranges(unit.cpus)}" if unit.cpus else "no processors"
         lines.append(f"NUMA node {unit.number}: {where}, {held}")
-    lines += [f"cache {cache_line(cache, pes)}" for cache in topology.shared_caches(instructions=True)]
+    lines += [f"cache {cache_line(cache, pes)}" for cache in topology.shared_caches]
     memory = "not known" if topology.memory_bytes is None else units.show_size(topology.memory_bytes)
     swap = "not known" if topology.swap_bytes is None else units.show_size(topology.swap_bytes)
     return [*lines, f"memory {memory}, swap {swap}"]

@@ -2,11 +2,12 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from simulator.base import units
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.form import FileName, Form, Latency, Name, Payload, Size, Speed
 from simulator.base.units import write_duration, write_size
@@ -74,7 +75,7 @@ class SwapForm(Form):
         return SwapTimes(self.latency, self.gap)
 
 
-def level_data(level: MemoryLevel) -> dict[str, Any]:
+def level_data(level: MemoryLevel) -> Data:
     """A memory level as a file lists it."""
     capacity = {} if math.isinf(level.capacity_bytes) else {"capacity": write_size(level.capacity_bytes)}
     times = {"latency": write_duration(level.latency_s), "gap": write_duration(level.gap_s), "shared": level.shared}
@@ -145,8 +146,6 @@ class PredictionForm(Form):
 
     def speed(self, known: KnownMemory, *, kernel: str, pes: str) -> tuple[SpeedBand, str]:
         """A band that nobody measured, and the line that says so.
-
-        Raises ScenarioError if there are no levels, or nothing is known of the kernel's accesses.
 
         `known`: where other levels are set than those of its model, the band goes from these to them.
         """

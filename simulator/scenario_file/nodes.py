@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Discriminator, Field, Tag
 
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError
 from simulator.base.form import LAUNCHED, FileName, Form, Latency, Name, Power, Size, Speed
 from simulator.base.names import MAX_NAMES, compact
@@ -32,7 +33,6 @@ from simulator.scenario_file.memory import (
     level_data,
 )
 
-Data = dict[str, Any]
 Place = tuple[str | int, ...]
 Host = Annotated[str, Field(pattern=LAUNCHED)]
 """What launchers reach a node by; `{node}` stands for its name."""
@@ -168,7 +168,7 @@ class ResourcePEForm(PEForm):
     speeds: dict[Name, SpeedForm] = Field(default={})
     """By kernel, as for other PEs; can be left out where operations have costs."""
     resource: Annotated[
-        Annotated[FileName, Tag("<file>")] | Annotated[dict[str, Any], Tag("<inline>")],
+        Annotated[FileName, Tag("<file>")] | Annotated[Data, Tag("<inline>")],
         Discriminator(lambda value: "<inline>" if isinstance(value, dict) else "<file>"),
     ]
     """What operations cost there, for the application `seg`: a file, or the model written out, see Software execution
@@ -287,27 +287,47 @@ class NodeForm(Form):
         return (self.swap.size, self.swap.times()) if isinstance(self.swap, SwapForm) else (self.swap, None)
 
 
-def node_data(
-    node: Node, pes: Sequence[PE], link: Link | None, traces: Mapping[str, str], domains: Sequence[Data]
-) -> tuple[Any, Data]:
-    """What makes nodes alike, and the entry without its name."""
-    swap: Data | str | None = None if node.swap_bytes is None else write_size(node.swap_bytes)
+def node_entry(
+    node: Node,
+    name: str | None = None,
+    *,
+    domains: Sequence[Data] | Data = (),
+    uses: Data | None = None,
+    link: Link | None = None,
+    pes: Sequence[Data] = (),
+) -> Data:
+    """An entry of `platform.nodes`; what is not known is left out.
+
+    `domains`, `uses`, `pes`: as the entry says them.
+    """
+    known = node.memory_bytes is not None and node.swap_bytes is not None
+    swap: Data | str | None = write_size(node.swap_bytes or 0) if known else None
     if node.swap_times is not None:
         held = {} if swap is None else {"size": swap}
         times = node.swap_times
         swap = {**held, "latency": write_duration(times.latency_s), "gap": write_duration(times.gap_s)}
-    body: Data = {
+    entry = {
+        "name": name,
         "host": None if node.host is None else node.host.replace(node.name, NODE),
         "memory": None if node.memory_bytes is None else write_size(node.memory_bytes),
         "price": node.price_per_hour,
         "swap": swap,
         "levels": [level_data(level) for level in node.levels] or None,
-        "domains": list(domains) or None,
-        "uses": {kernel: uses_data(uses) for kernel, uses in node.uses.items()} or None,
+        "domains": domains or None,
+        "uses": uses or None,
         "disk": None if node.disk is None else replace(node.disk, shared=False).to_data(),
         "link": None if link is None else link.to_data(),
+        "pes": list(pes) or None,
     }
-    body = {key: value for key, value in body.items() if value is not None}
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def node_data(
+    node: Node, pes: Sequence[PE], link: Link | None, traces: Mapping[str, str], domains: Sequence[Data]
+) -> tuple[Any, Data]:
+    """What makes nodes alike, and the entry without its name."""
+    uses = {kernel: uses_data(used) for kernel, used in node.uses.items()}
+    body = node_entry(node, domains=list(domains), uses=uses, link=link)
     entries, key = [], []
 
     def alike_by(pe: PE) -> tuple[Any, ...]:

@@ -124,10 +124,7 @@ def _last_limit(times_s: Times, fewest: Units, most: Units, units: int) -> float
 
 
 def _most(times_s: Times, fewest: Units, most: Units, limit_s: float) -> Units:
-    """The most units that each process finishes within the limit, by bisection over all processes at once.
-
-    `fewest`, `most`: between which they lie, both of them among what may be answered.
-    """
+    """The most units that each process finishes within the limit, by bisection over all processes at once."""
     low, high = fewest.copy(), most.copy()
     high[times_s(most) <= limit_s] += 1  # low can be done, high cannot
     while np.any(high - low > 1):
@@ -340,10 +337,7 @@ RULES: Mapping[str, Rule] = {
 
 
 def divided(rule: str, scenario: Scenario, placement: Sequence[int], grid: Shape | None = None) -> tuple[int, ...]:
-    """The units of each process by a rule, as near to it as the application can use.
-
-    Raises ScenarioError if a PE that takes part has no speed of the application's kernel.
-    """
+    """The units of each process by a rule, as near to it as the application can use."""
     work, parts = scenario.application.work, RULES[rule](scenario, placement)
     if grid is not None and grid not in work.grids(len(placement)):
         return parts  # the grid's fault comes with the program's

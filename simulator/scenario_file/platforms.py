@@ -70,10 +70,7 @@ def uses_of_model(known: KnownMemory, application: ApplicationForm, band: SpeedB
 def on_other_levels(
     band: SpeedBand, measured: KnownMemory, changed: Levels, use: MemoryUse | None, *, node: str, pes: str, kernel: str
 ) -> Extrapolation | None:
-    """A measured band, taken to other levels by the memory model; None where they are the same.
-
-    Raises ScenarioError if levels or the kernel's accesses are not known.
-    """
+    """A measured band, taken to other levels by the memory model; None where they are the same."""
     before, after = resident_levels(measured.levels), resident_levels(changed)
     differences = tuple(level_differences(before, after))
     if not differences:
@@ -193,10 +190,7 @@ def _check_links(form: NodesForm, site: Site, faults: Faults) -> None:
 
 
 def check_number(form: NodesForm, document: Document) -> None:
-    """Refuse more PEs than a platform may have before any of them is made.
-
-    Raises ScenarioError at the first node that is too many.
-    """
+    """Refuse more PEs than a platform may have before any of them is made."""
     pes = 0
     for place, node in enumerate(form.nodes):
         with suppress(ScenarioError):  # what is wrong with a name is said where it is used

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from simulator.base import given, notebook, units
 from simulator.base.arrays import Floats, Ints
+from simulator.base.documents import NOT_WRITTEN, Record
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.machine import check_room
 from simulator.models.load import LoadTrace
@@ -172,9 +173,10 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Extrapolation:
+class Extrapolation(Record):
     """A measured speed band rescaled to other memory levels, and how far that goes."""
 
+    SPARSE, DERIVED = False, ("beyond_measured",)
     node: str
     """As the file names the entry."""
     pes: str
@@ -194,18 +196,14 @@ class Extrapolation:
     """Smallest and largest problem size measured; None for a speed given as a constant."""
     needed_elements: float
     """Largest problem size of the scenario's computations on these PEs."""
-    band: SpeedBand
+    band: SpeedBand = field(metadata=NOT_WRITTEN)
     beyond_levels: str = ""
     """What of the memory model was used in addition to its levels."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, without the band."""
-        found = {name: value for name, value in vars(self).items() if name != "band"}
-        measured = self.measured_elements
-        found["levels"] = list(self.levels)
-        found["measured_elements"] = None if measured is None else list(measured)
-        found["beyond_measured"] = None if measured is None else self.needed_elements / measured[1]
-        return found
+    @property
+    def beyond_measured(self) -> float | None:
+        """The largest size needed over the largest measured; None for a speed given as a constant."""
+        return None if self.measured_elements is None else self.needed_elements / self.measured_elements[1]
 
 
 def _configurations(divided: object, platform: Platform, application: Application) -> tuple[Configuration, ...]:
@@ -617,10 +615,7 @@ def _steps_of(scenario: Scenario, configuration: Configuration) -> float:
 
 
 def with_derived_speeds(platform: Platform, kernel: str, work: SegWork) -> Platform:
-    """The same PEs, with the speeds that follow from a graph and their resource models.
-
-    Raises ScenarioError if a resource model makes no speeds.
-    """
+    """The same PEs, with the speeds that follow from a graph and their resource models."""
     derived: dict[tuple[int, int], Mapping[str, SpeedBand]] = {}
     pes = []
     for pe in platform.pes:
@@ -655,10 +650,7 @@ def held_bytes(platform: Platform, configuration: Configuration, footprints_byte
 
 
 def check_memory(platform: Platform, configuration: Configuration, footprints_bytes: Ints) -> None:
-    """Refuse footprints above memory and swap of a node that says how much swap it has; (process,).
-
-    Raises ScenarioError with the first such node.
-    """
+    """Refuse footprints above memory and swap of a node that says how much swap it has; (process,)."""
     if all(node.memory_bytes is None or node.swap_bytes is None for node in platform.nodes):
         return
     held = held_bytes(platform, configuration, footprints_bytes)
@@ -673,10 +665,7 @@ def check_memory(platform: Platform, configuration: Configuration, footprints_by
 
 
 def check_routes(platform: Platform, configuration: Configuration, program: Program) -> None:
-    """Refuse messages between nodes that no route joins.
-
-    Raises ScenarioError with the first such pair of nodes.
-    """
+    """Refuse messages between nodes that no route joins."""
     network = platform.network
     if not isinstance(network.topology, Listed):
         return  # nothing can be missing

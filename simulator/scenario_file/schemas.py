@@ -5,11 +5,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from simulator.base.form import Form
+from simulator.base.form import Form, Schema
 from simulator.scenario_file.forms import PlatformFileForm, ScenarioForm
 from simulator.scenario_file.segs import SegForm
 
-Schema = dict[str, Any]
 KINDS: dict[str, tuple[type[Form], str]] = {
     "scenario": (ScenarioForm, "Scenario of Apportion"),
     "platform": (PlatformFileForm, "Platform of Apportion"),
@@ -22,10 +21,7 @@ _HEAD = "https://json-schema.org/draft/2020-12/schema"
 
 @cache
 def file_schema(kind: str = "scenario") -> str:
-    """The JSON Schema of a kind of file, `scenario`, `platform` or `seg`, as text.
-
-    Raises KeyError for any other.
-    """
+    """The JSON Schema of a kind of file, `scenario`, `platform` or `seg`, as text."""
     form, title = KINDS[kind]
     schema = _everywhere(form.model_json_schema(), _untitled)
     definitions = schema.pop("$defs", {})

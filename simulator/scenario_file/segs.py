@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, PlainValidator, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from simulator.base.documents import Data
 from simulator.base.errors import FormulaError, ScenarioError
 from simulator.base.faults import validated
 from simulator.base.form import Form, Name, number_or_text
@@ -38,7 +39,6 @@ _KINDS = ("process", "loop", "branch", "sequence", "call")
 Place = tuple[str | int, ...]
 ELSE = "else"
 """The probability that the other arms leave."""
-Data = dict[str, Any]
 
 
 def _formula_text(value: Any) -> str:
@@ -198,7 +198,7 @@ def load_seg(path: str | Path) -> Seg:
     return seg_of(validated(SegForm, document), document)
 
 
-def describe_seg(path: str | Path) -> dict[str, Any]:
+def describe_seg(path: str | Path) -> Data:
     """What is in the file of a graph: graphs, parameters, timing formulas, methods and the operations of each.
 
     Raises ScenarioError as `load_seg`.
@@ -217,10 +217,7 @@ def describe_seg(path: str | Path) -> dict[str, Any]:
 
 
 def seg_of(form: SegForm, document: Document, *, at: Place = ()) -> Seg:
-    """The graph that a form means.
-
-    Raises ScenarioError with one line per fault, at its place.
-    """
+    """The graph that a form means."""
     maker = _Maker(document)
     seg = Seg(tuple(maker.graph(name, graph, (*at, "graphs", name)) for name, graph in form.graphs.items()))
     lines = list(maker.lines)

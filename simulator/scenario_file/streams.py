@@ -90,10 +90,7 @@ class JobListForm(Form):
 
 
 def parse_job_list(text: str, path: Path) -> Stream:
-    """The stream of a list of jobs in YAML, or TOML if the file's name says so.
-
-    Raises ScenarioError with one line per fault, each naming file, line, column and field.
-    """
+    """The stream of a list of jobs in YAML, or TOML if the file's name says so."""
     document = document_of(text, path)
     form, jobs = validated(JobListForm, document), _Jobs()
     faults = Faults(document)
@@ -108,10 +105,7 @@ def parse_job_list(text: str, path: Path) -> Stream:
 
 
 def parse_job_table(text: str, path: Path) -> Stream:
-    """The stream of a table of jobs in CSV: the `COLUMNS` that are needed, and one for each parameter.
-
-    Raises ScenarioError for a table without applications or processes, and for cells that do not fit: one line each.
-    """
+    """The stream of a table of jobs in CSV: the `COLUMNS` that are needed, and one for each parameter."""
     table, jobs, faults = parse_table(text, place=str(path)), _Jobs(), list[str]()
     if "application" not in table.names or not (
         {"processes"} <= set(table.names) or {"least", "most"} <= set(table.names)
@@ -142,10 +136,7 @@ class _Jobs:
     rows: list[tuple[float, ...]] = field(default_factory=list)
 
     def application(self, name: str, parameters: Mapping[str, Any]) -> int:
-        """The number of an application with its parameters, which are looked at once.
-
-        Raises ScenarioError if there is no such application, or the parameters do not fit it.
-        """
+        """The number of an application with its parameters, which are looked at once."""
         key = (name, *sorted((given, type(value).__name__, value) for given, value in parameters.items()))
         if name not in PARAMETERS:
             known = f"take {', '.join(sorted(PARAMETERS))}{meant(name, PARAMETERS)}"
@@ -162,10 +153,7 @@ class _Jobs:
     def add(
         self, application: int, sizes: tuple[int, int], times_s: Any, limit_s: float | None, user: str | None
     ) -> None:
-        """Take in one job for each of some times of submission.
-
-        Raises ScenarioError if there are too many, or too late.
-        """
+        """Take in one job for each of some times of submission."""
         if len(self.rows) + times_s.size > MOST_JOBS:
             raise ScenarioError(f"count: these are more than {MOST_JOBS} jobs in all; write fewer")
         if times_s[-1] > MOST_SECONDS or (limit_s or 0) > MOST_SECONDS:

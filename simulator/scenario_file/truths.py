@@ -351,10 +351,7 @@ class Draws:
         return found
 
     def unit_factors(self, seed: int, table: FarmTable) -> Floats | None:
-        """What the volumes of a farm's units are multiplied with, (replication, unit); None: nothing.
-
-        Raises ScenarioError if these draws do not say which replications they are for.
-        """
+        """What the volumes of a farm's units are multiplied with, (replication, unit); None: nothing."""
         if table.spread is None:
             return None
         if self.numbers is None:

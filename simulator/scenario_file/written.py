@@ -3,14 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from simulator.base.units import write_size
+from simulator.base.documents import Data
 from simulator.base.yaml_document import document_of, yaml_text
-from simulator.models.memory import MemoryLevel
-from simulator.scenario_file.memory import level_data
 
-Data = dict[str, Any]
 Notes = Mapping[tuple[str | int, ...], str]
 """A comment for a field, by the keys and places down to it."""
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
@@ -28,30 +24,6 @@ def written(document: Data | list[Data], *, head: Sequence[str] = (), notes: Not
         lines += [f"{indent}# {printable(note)}" for note in above.get(number, ())]
         lines.append(line)
     return "\n".join(lines) + "\n"
-
-
-def node_entry(
-    name: str,
-    *,
-    memory_bytes: int | None,
-    swap_bytes: int | None,
-    levels: Sequence[MemoryLevel],
-    domains: Sequence[Data] | Data,
-    uses: Data,
-    pes: Sequence[Data],
-) -> Data:
-    """An entry of `platform.nodes`; what is not known is left out."""
-    known = memory_bytes is not None and swap_bytes is not None
-    entry = {
-        "name": name,
-        "memory": None if memory_bytes is None else write_size(memory_bytes),
-        "swap": write_size(swap_bytes) if known and swap_bytes is not None else None,
-        "levels": [level_data(level) for level in levels] or None,
-        "domains": domains or None,
-        "uses": uses or None,
-        "pes": list(pes),
-    }
-    return {key: value for key, value in entry.items() if value is not None}
 
 
 def safe_name(host: str | None) -> str:

@@ -1,9 +1,7 @@
 """Repartition between iterations, in programs that really run: a rule, what is known so far, new units or stay.
 
-A program computes in iterations, each process its units, and all wait for the slowest. After some iterations the
-caller gathers each process's seconds and calls `Balancer.update`, or `decide` with a state of its own. How it is
-decided, and by which sources, stands in `repartition.py`. `balance.h` and `balance.c` are the same in C: the same units
-from the same times, bit for bit, and states saved by one are restored by the other.
+After some iterations the caller gathers each process's seconds and calls `Balancer.update`. How it is decided stands in
+`repartition.py`; `balance.h` and `balance.c` are the same in C, bit for bit, and states saved by one serve the other.
 """
 
 import json
@@ -201,8 +199,6 @@ def begin(
 ) -> State:
     """The state before the first call.
 
-    Raises ScenarioError for numbers that cannot be used, or units that do not fit.
-
     `units`: all units, which are divided by the speeds (whole, of `least` and more), or each process's.
     `processes`: how many there are; not needed where units, speeds or most say it.
     `speeds`: each process's, in units per second, or on any scale of its own if all share it; equal if not given.
@@ -242,9 +238,6 @@ def begin(
 
 def decide(state: State, times: Sequence[float | None]) -> tuple[State, tuple[int, ...] | None]:
     """Take in each process's seconds of computing since the last call: the next state, and new units or None to stay.
-
-    Raises ScenarioError for times that are none, and where no process answers or those that are left cannot hold all
-    units.
 
     `times`: one per process; infinite or None: no answer. Those of processes without units, or left out, are not looked
     at.
@@ -328,10 +321,7 @@ def save(state: State) -> str:
 
 
 def restore(text: str) -> State:
-    """A state from what `save` wrote.
-
-    Raises ScenarioError if the text is none of these.
-    """
+    """A state from what `save` wrote."""
     try:
         document = json.loads(text)
         if document["apportion_balance"] != FORMAT:

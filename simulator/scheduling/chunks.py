@@ -1,20 +1,9 @@
 """Chunk rules of self-scheduling: how many units a process gets that asks a pool for work.
 
-A rule sees what a program has that really runs: units left, number of processes, its own notes on the batch at hand,
-and what the finished chunks of each process took. Plain functions of whole numbers and float64 with `+ - * /` and the
-square root in the order written, which the compiled engine compiles as they stand: all engines take the same decisions.
-
-Each rule has the arguments
-
-    left        units left, above 0
-    processes   that have the farm
-    place       of the process that asks, among them, from 0
-    notes       a list of floats that `begin` makes: see the names of its places below
-
-and answers the number of units, from 1 to `left`; it may write to the notes. `finished_awf` and `finished_af` note what
-a chunk took. Comparisons of these rules: Hummel, Schonberg and Flynn 1992 (below), and Mohammed, Eleliemy, Ciorba,
-Kasielke and Banicescu, "Experimental verification and analysis of dynamic loop scheduling in scientific applications",
-ISPDC 2018.
+Plain functions of whole numbers and float64 with `+ - * /` and the square root in the order written, which the compiled
+engine compiles as they stand: `left` units, number of `processes`, the asking one's `place` among them, and `notes`, a
+list of floats that `begin` makes and rules may write to; the answer is from 1 to `left`. Sources: Hummel, Schonberg and
+Flynn 1992, and Mohammed et al., "Experimental verification and analysis of dynamic loop scheduling", ISPDC 2018.
 """
 
 from collections.abc import Callable
@@ -249,10 +238,7 @@ def begin(told: SelfScheduling, units: int, processes: int, *, chunk: int = 1) -
 
 
 def decide(rule: int, left: int, processes: int, place: int, notes: Notes) -> int:
-    """Units for a process that asks.
-
-    Raises SimulationError if a rule hands out what there is not, or nothing where something is left.
-    """
+    """Units for a process that asks."""
     if left == 0:
         return 0
     chunk = _RULES[rule](left, processes, place, notes)

@@ -1,11 +1,12 @@
 """Estimates: how long a job is planned to run, what holds once it has outlived that, and tables of run times."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from simulator.base.arrays import Floats, Ints
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError, meant
 from simulator.programs.streams.stream import Stream
 
@@ -55,7 +56,7 @@ class Estimates:
         ends = {"steps": "", "limit": ", to the limit", "quantile": ", next quantile"}[self.correction]
         return shown + (ends if self.source in {"last-two", "given"} else "")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Data:
         """What results say of it."""
         return {"source": self.source, "correction": self.correction, "label": self.name}
 

@@ -71,11 +71,7 @@ Without these it gets the lowest that are free and have the memory that it needs
 
 
 def checked_starts(name: str, decide: OwnDecide, seen: Seen) -> list[tuple[int, tuple[int, ...]]]:
-    """Number and PEs (none where these are counted) of each job that a policy starts now.
-
-    Raises ScenarioError for a policy that fails, starts a job twice or one that does not wait, or takes busy or too few
-    PEs.
-    """
+    """Number and PEs (none where these are counted) of each job that a policy starts now."""
     where = f"policy {name} at {seen.now_s:.9g} s"
     with _Blaming(where):
         chosen = list(decide(seen))

@@ -1,8 +1,9 @@
 """A policy: in which order jobs of the queue start, who may pass whom, and on which PEs."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError, meant
 from simulator.scheduling.own import OwnDecide
 
@@ -15,7 +16,7 @@ Processors = Literal["counted", "named"]
 Placement = Literal["lowest", "fastest", "earliest-finish", "min-min", "memory"]
 SameSecond = Literal["instant", "event"]
 Sizes = Literal["fixed", "fit"]
-WORDS: dict[str, Any] = {
+WORDS: Data = {
     "order": Order,
     "backfill": Backfill,
     "candidates": Candidates,
@@ -83,7 +84,7 @@ class Policy:
         words += ["sizes fit"] if self.sizes == "fit" else []
         return " ".join(word for word in words if word)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Data:
         """By field."""
         if self.own is not None:
             return {"own": self.own_name, "processors": self.processors, "same_second": self.same_second}

@@ -1,15 +1,10 @@
 """Repartition between iterations, decided: from each process's times, new units or stay. The same in `balance.c`.
 
-Plain functions of numbers with `+ - * /` and `sqrt` only, in the order in which they stand, so that Python, C and the
-compiled engine come to the same units. `balance.py` has what users hold.
-
-A process takes its units' seconds at the speed that was measured before, times a factor that is learnt here: how many
-times as long it takes now. What drifted since is in it, too. The factor is forecast by the one of four smoothed values
-(the plain mean and gains 1/16, 1/4 and 1) whose last forecasts were best: Wolski, Spring and Hayes, "The Network
-Weather Service", FGCS 15 (1999). So a deviation that comes and goes is averaged out, and a level that stays is
-followed after two calls. New units are those that end first: Lastovetsky and Reddy, "Data Partitioning with a
-Functional Performance Model of Heterogeneous Processors", IJHPCA 21 (2007); the line through the origin is turned by
-false position and bisection, in a bounded number of steps.
+Plain functions with `+ - * /` and `sqrt` in the order in which they stand, so that Python, C and the compiled engine
+come to the same units. A process takes its units' seconds at the speed measured before times a factor that is learnt:
+the one of four smoothed values (mean, gains 1/16, 1/4 and 1) whose last forecasts were best (Wolski, Spring and Hayes,
+"The Network Weather Service", FGCS 15, 1999). New units are those that end first (Lastovetsky and Reddy, IJHPCA 21,
+2007): the line through the origin is turned by false position and bisection, in a bounded number of steps.
 """
 
 from collections.abc import MutableSequence

@@ -1,8 +1,4 @@
-"""The order of a queue: which job comes first under each policy; ties in the order of submission.
-
-Plain functions of numbers with `+ - * /` only, which the compiled engine compiles as they stand: library logarithms
-differ in their last bits from one to the next, and so would orders.
-"""
+"""The order of a queue: which job comes first under each policy; ties in the order of submission."""
 
 from simulator.base.errors import ScenarioError
 

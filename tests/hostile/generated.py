@@ -30,7 +30,6 @@ COMMANDS = {
     "files/memory.json": (
         "check levels_model.yaml",
         "calibrate machine --memory files/memory.json",
-        "show speed.json --memory files/memory.json --kernel dgemm --json",
     ),
     "speed.json": (
         "show speed.json",

@@ -119,8 +119,7 @@ def regression(shake: int = 0) -> list[Any]:
         )
         for method in ("default", "relative"):
             model = fit({"t": "N**2/P + N"}, {"t": runs}, method=method)
-            told = diagnose(model, {"t": runs})["t"] if method == "default" else {}
-            structures = [entry["structure"] for entry in told.get("structures", ())]
+            structures = [one.structure for one in diagnose(model, {"t": runs})["t"].structures]
             following = advise_next_run(model, {"N": 8192.0, "P": 16.0}, top=20)
             found.append([list(model.warnings), structures, [run.point for run in following]])
     a, b = (column.ravel() for column in np.meshgrid([1.0, 2.0, 4.0, 8.0], [1.0, 2.0, 4.0, 8.0]))

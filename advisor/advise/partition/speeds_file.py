@@ -172,7 +172,7 @@ def _from_model(raw: dict[str, Any], faults: list[str], folder: Path, inputs: di
 
     path = folder / raw["model"]
     try:
-        band = load_speed_model(path)[0]
+        band = load_speed_model(path).band
     except ApportionError as error:
         faults += [f"model: {line}" for line in error.lines]
         return None

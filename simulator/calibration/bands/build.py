@@ -1,6 +1,6 @@
 """`build`: a speed band from any source by any of the three methods, one signature."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -11,10 +11,20 @@ from simulator.base.errors import ScenarioError
 from simulator.calibration.bands.adaptive import Adaptive, Curve, build_adaptive
 from simulator.calibration.bands.gbbp import build_gbbp
 from simulator.calibration.bands.session import CutRule, Session, build_grid, build_panels
-from simulator.calibration.bands.shape import ShapeCheck, check_shape
-from simulator.calibration.bands.source import Floats, ReplaySource, Source, TableError
+from simulator.calibration.bands.shape import check_shape
+from simulator.calibration.bands.source import Floats, ReplaySource, Source
 from simulator.calibration.bench.measurement import Measurement
-from simulator.models.speed import FORMAT, TOGETHER, Cut, SpeedBand, SpeedSurface
+from simulator.models.speed import (
+    TOGETHER,
+    Cut,
+    ShapeCheck,
+    SpeedAt,
+    SpeedBand,
+    SpeedFile,
+    SpeedPoint,
+    SpeedSurface,
+    TableError,
+)
 
 Method = Literal["adaptive", "gbbp", "grid"]
 METHODS: tuple[str, ...] = get_args(Method)
@@ -88,42 +98,39 @@ class BuiltBand:
         title = f"Speed band of {self.subject.get('kernel') or self.subject.get('command') or 'a recorded table'}"
         return notebook.page(title, notebook.facts(facts), self.band._repr_html_(), warnings=self.warnings)
 
+    @property
+    def file(self) -> SpeedFile:
+        """What its file says."""
+        cuts = {cut.size: cut for cut in self.cuts}
+        return SpeedFile(
+            model=self.model,
+            kernel=self.subject.get("kernel"),
+            subject=self.subject,
+            method=self.method,
+            measured=TOGETHER if self.subject.get("beside") else "alone" if self.subject else None,
+            experimental_s=self.experimental_s,
+            ends_s=self.ends_s,
+            points=tuple(_point(point, cuts[point.size]) for point in self.points),
+            incomplete=self.incomplete,
+            table_error=self.table_error,
+            largest_reason=self.largest_reason,
+            steps=self.steps,
+            assumptions=self.assumptions,
+            assumptions_violated=self.assumptions_violated,
+            shape=self.shape,
+            expected_error=self.expected_error,
+            warnings=self.warnings,
+            provenance=self.provenance,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; the body of a speed model's file is `model`."""
-        cuts = {cut.size: cut for cut in self.cuts}
-        return {
-            "format": FORMAT,
-            "kind": "speed",
-            "kernel": self.subject.get("kernel"),
-            "subject": self.subject,
-            "method": self.method,
-            "experimental_s": self.experimental_s,
-            "ends_s": self.ends_s,
-            "model": self.model.to_dict(),
-            "measured": TOGETHER if self.subject.get("beside") else "alone" if self.subject else None,
-            "points": [_point(point, cuts[point.size]) for point in self.points],
-            "incomplete": list(self.incomplete),
-            "table_error": None if self.table_error is None else asdict(self.table_error),
-            "largest_reason": self.largest_reason,
-            "steps": list(self.steps),
-            "assumptions": list(self.assumptions),
-            "assumptions_violated": list(self.assumptions_violated),
-            "shape": [check.to_dict() for check in self.shape],
-            "warnings": list(self.warnings),
-            "expected_error": self.expected_error,
-            "provenance": self.provenance,
-        }
+        return self.file.to_dict()
 
 
-def _point(point: Measurement, cut: Cut) -> dict[str, Any]:
-    return {
-        "size_elements": point.size,
-        "volume": point.volume,
-        "cpu_s": list(point.cpu_s),
-        "wall_s": list(point.wall_s),
-        "cost_s": point.cost_s,
-        "speed": {"low": cut.low, "mid": cut.mid, "high": cut.high},
-    } | ({"visits": list(visits)} if (visits := point.clean_visits) else {})
+def _point(point: Measurement, cut: Cut) -> SpeedPoint:
+    times = point.cpu_s, point.wall_s, point.cost_s
+    return SpeedPoint(point.size, SpeedAt(cut.low, cut.mid, cut.high), point.volume, *times, point.clean_visits)
 
 
 def save_speed_model(built: BuiltBand, path: str | Path) -> None:

@@ -2,30 +2,13 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
-from simulator.models.speed import LEAST_HALF_WIDTH, Cut, SpeedBand
+from simulator.models.speed import LEAST_HALF_WIDTH, Cut, ShapeCheck, SpeedBand
 
 WIDENS = 2 * LEAST_HALF_WIDTH
 """A band that widens by less than the narrowest cut's width, as a share of the speed, does not count as widening."""
-
-
-@dataclass(frozen=True)
-class ShapeCheck:
-    """One assumption and whether the cuts obey it."""
-
-    assumption: str
-    holds: bool | None
-    """None where what was measured cannot tell."""
-    found: tuple[str, ...] = ()
-    """Where it fails, or why it is not known; sizes in elements."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {"found": list(self.found)}
 
 
 def check_shape(

@@ -22,7 +22,7 @@ from simulator.calibration.bench.journal import (
     read_entries,
 )
 from simulator.calibration.bench.measurement import Measurement
-from simulator.models.speed import SpeedBand
+from simulator.models.speed import SpeedBand, TableError
 
 Floats = NDArray[np.float64]
 
@@ -135,24 +135,11 @@ class ReplaySource:
         """Recorded ideal speeds at any sizes, in volume per second."""
         return np.asarray(self.at(sizes, self.volumes) / self.at(sizes, self.cpu_s))
 
-    def accuracy(self, band: SpeedBand) -> "TableError":
+    def accuracy(self, band: SpeedBand) -> TableError:
         """How far a band's middle curve is from the table, at every recorded size (but a memory limit's: 0 there)."""
         sizes = self.sizes[:-1] if self.largest_is_memory_limit else self.sizes
         error = np.abs(band.speed(sizes) / self.speeds(sizes) - 1)
         return TableError(sizes.size, float(np.mean(error)), float(np.max(error)), float(sizes[np.argmax(error)]))
-
-
-@dataclass(frozen=True)
-class TableError:
-    """Relative errors of a band's middle curve against a recorded table."""
-
-    sizes: int
-    mean: float
-    max: float
-    max_at_elements: float
-
-    def __str__(self) -> str:
-        return f"{self.sizes} sizes, error {self.mean:.1%} on average, {self.max:.1%} at most"
 
 
 def read_recorded_sizes(path: Path) -> ReplaySource:

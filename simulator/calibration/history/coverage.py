@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from simulator.base.documents import FLAT, read
 from simulator.base.errors import ScenarioError
-from simulator.base.intervals import LEVEL
+from simulator.base.intervals import LEVEL, of_share
 from simulator.base.machine import Machine
 from simulator.calibration.history.learnt import keep, kept
 from simulator.models.doubt import COMMON, Doubt
@@ -337,12 +337,7 @@ def summary_of(cases: Sequence[Comparison], *, level: float) -> Coverage:
 
 def share_held(held: int, of: int, *, level: float = 0.95) -> Held | None:
     """A share with its exact binomial interval (Clopper and Pearson); None of nothing."""
-    if not of:
-        return None
-    from scipy.stats import binomtest
-
-    interval = binomtest(held, of).proportion_ci(level, method="exact")
-    return Held(held, of, held / of, float(interval.low), float(interval.high))
+    return Held(held, of, held / of, *of_share(held, of, level=level)) if of else None
 
 
 def factor(cases: Sequence[Comparison], *, level: float = LEVEL) -> float:

@@ -14,8 +14,8 @@ from simulator.base.errors import ApportionError, ScenarioError, meant
 from simulator.base.formula import Formula, parse
 from simulator.base.shipped import locate
 from simulator.base.tables import Table, read_table
+from simulator.models.regression.file import RuntimeFit
 from simulator.models.regression.runs import make_runs
-from simulator.models.regression.runtime_model import RuntimeFit
 
 TOTAL = "total"
 """Name of the time of a whole run; the other names are parts of it (computation, communication, ...)."""

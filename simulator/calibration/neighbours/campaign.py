@@ -34,7 +34,7 @@ from simulator.calibration.neighbours.plan import (
 )
 from simulator.calibration.neighbours.processes import Processes
 from simulator.calibration.speed.subjects import CommandSubject, command_subject
-from simulator.models.neighbours_file import NeighboursModel, fit_neighbours, read_visits
+from simulator.models.neighbours_file import LoneSpeed, NeighboursModel, fit_neighbours, read_visits
 from simulator.models.neighbours_fit import COMPUTES, Computation, Proposed, Together
 
 FORMAT, KIND = 1, "neighbours visits"
@@ -164,14 +164,14 @@ class MeasuredNeighbours:
         return self.disturbed > _BUSY_VISITS * max(1, self.made)
 
     @property
-    def lone_speeds(self) -> list[dict[str, Any]]:
+    def lone_speeds(self) -> list[LoneSpeed]:
         """Volume per second of each computation alone."""
         found = []
         for item in self.plan.items:
             lone = [visit.lone_s for visit in self.visits if visit.subject == item.computation]
             if lone:
                 speed = item.volume / float(np.median(lone))
-                found.append({"kernel": item.kernel, "size_elements": item.size, "n": item.n, "speed": speed})
+                found.append(LoneSpeed(item.kernel, item.size, item.n, speed))
         return found
 
 

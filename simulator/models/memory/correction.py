@@ -1,15 +1,14 @@
 """What a fitted form leaves: a smooth correction of its log residuals over (log M, log alpha, log L), by kriging."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import ties
 from simulator.base.arrays import Floats, Matrix, Vector
-from simulator.base.documents import FLAT, NOT_WRITTEN, Record, read
+from simulator.base.documents import FLAT, Record
 from simulator.base.errors import ScenarioError
 from simulator.models.memory.forms import MemoryTimes, scattered
 
@@ -78,8 +77,16 @@ class Correction(Record):
     """Range of each logarithm, 1 where all are the same; (3,)."""
     weights: Vector
     """Of each point in the mean; (points,)."""
-    root: Floats = field(metadata=NOT_WRITTEN)
-    """Inverse of the Cholesky factor of the points' covariance; (points, points)."""
+    kind: str = _KIND
+
+    def __post_init__(self) -> None:
+        if self.places.shape != (self.weights.size, self.hyper.lengths.size):
+            raise ScenarioError("places: there is not one row for each weight, with as many columns as lengths")
+
+    @cached_property
+    def root(self) -> Floats:
+        """Inverse of the Cholesky factor of the points' covariance; (points, points)."""
+        return self.hyper.root(self.places, self.inflation)
 
     def at(self, points: MemoryTimes) -> tuple[Floats, Floats]:
         """Mean and standard deviation (of a new measurement) of the log of measured over modelled time."""
@@ -89,19 +96,6 @@ class Correction(Record):
         noises = self.hyper.noises(np.clip(where, 0, 1))
         variance = np.maximum(self.hyper.amplitude**2 - explained, 0.0) + noises**2
         return between @ self.weights, np.sqrt(variance)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; the factor is made again from the rest."""
-        return {"kind": _KIND} | super().to_dict()
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Correction":
-        """The correction that `to_dict` wrote; see `documents.read` for what is refused."""
-        plain = {name: value for name, value in data.items() if name != "kind"}
-        found = read(cls, plain, root=np.empty((0, 0)))
-        if found.places.shape != (found.weights.size, found.hyper.lengths.size):
-            raise ScenarioError("places: there is not one row for each weight, with as many columns as lengths")
-        return replace(found, root=found.hyper.root(found.places, found.inflation))
 
 
 def fit_correction(points: MemoryTimes, modelled_s: Floats, *, near: Correction | None = None) -> Correction:
@@ -132,7 +126,7 @@ def fit_correction(points: MemoryTimes, modelled_s: Floats, *, near: Correction 
     if hyper is None:
         raise AssertionError
     root = hyper.root(places, inflation)
-    return Correction(hyper, places, inflation, origin, extent, root.T @ (root @ residuals), root)
+    return Correction(hyper, places, inflation, origin, extent, root.T @ (root @ residuals))
 
 
 def _scattered(points: MemoryTimes, most: int) -> NDArray[np.intp]:

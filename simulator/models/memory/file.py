@@ -1,7 +1,7 @@
 """Memory models from and to files: measured times per word in a CSV, models in JSON, targets in a CSV."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +9,97 @@ import numpy as np
 
 from simulator.base import files, ties
 from simulator.base.arrays import Floats
-from simulator.base.documents import in_file
+from simulator.base.documents import SPARE, Data, in_file
+from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine
 from simulator.base.shipped import locate
 from simulator.base.tables import Table, as_table, read_table
 from simulator.models.choice import mean_and_most
-from simulator.models.file import ModelFile, cell_faults, read_model, refuse, rows_of, write_model
+from simulator.models.file import ModelFile, cell_faults, refuse, rows_of, write_model
 from simulator.models.memory.forms import MemoryTimes
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
 from simulator.models.memory.model import AXES, MemoryModel, Sweeps
 from simulator.models.memory.selection import Candidate, Selection, held_out_errors, relative_errors, select_model
+from simulator.models.predicted_speed import KERNEL_USES
+from simulator.models.speed import load_speed_model
 
-FORMAT = 2
 TIME = "time_per_word_s"
 LIKE = 2.0
 """Factor within which a fitted capacity and one that the system reports are called the same."""
+
+
+@dataclass(frozen=True)
+class FittedLevel:
+    """Constants of a level with their standard errors; None where it has none, or points do not determine it."""
+
+    capacity_words: float | None
+    capacity_words_error: float | None
+    capacity_bytes: float | None
+    capacity_bytes_error: float | None
+    latency_s: float
+    latency_s_error: float | None
+    gap_s: float
+    gap_s_error: float | None
+
+
+@dataclass(frozen=True)
+class FittedForm:
+    """A form that was fitted, and its errors."""
+
+    name: str
+    levels: int
+    parameters: tuple[FittedLevel, ...]
+    parameter_count: int
+    points_needed: int
+    corrected: bool
+    sse: float
+    relative_sse: float
+    mean_relative_error: float
+    max_relative_error: float
+    held_out_mean: float | None
+    held_out_max: float | None
+    criterion: float
+    physical: bool
+    faults: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NotFitted:
+    """A form that there were too few points for."""
+
+    name: str
+    points_needed: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class ComparedCapacity:
+    """A capacity that the system reports, and the fitted one nearest to it."""
+
+    name: str
+    reported_bytes: float
+    nearest_fitted_bytes: float | None
+    ratio: float | None
+    agrees: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryFile(ModelFile):
+    """What the file of a memory model says."""
+
+    FORMAT, KIND, WRITER = 2, "memory", "apportion calibrate memory"
+    chosen: str = ""
+    levels: int | None = None
+    models: tuple[FittedForm, ...] = ()
+    not_fitted: tuple[NotFitted, ...] = ()
+    model: MemoryModel
+    comparison: tuple[ComparedCapacity, ...] = ()
+    held_out: object = field(default=None, metadata=SPARE)
+    """Of times that were measured here: errors on the cells kept from the fits."""
+    sweep: object = field(default=None, metadata=SPARE)
+    """How they were measured."""
+    cells: object = field(default=None, metadata=SPARE)
+    """The times."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +107,9 @@ class MemoryFit:
     """A chosen memory model with all forms that it was chosen from."""
 
     selection: Selection
-    comparison: tuple[dict[str, Any], ...]
-    """Each capacity that the operating system reports, and the fitted one nearest to it; empty if none is known."""
-    provenance: dict[str, Any]
+    comparison: tuple[ComparedCapacity, ...]
+    """Each capacity that the operating system reports; empty if none is known."""
+    provenance: Mapping[str, Any]
     warnings: tuple[str, ...]
     sweeps: Sweeps | None = None
     """What words take that vector loops sweep, where that was measured."""
@@ -49,24 +125,27 @@ class MemoryFit:
         """The model chosen."""
         return replace(self.selection.model, sweeps=self.sweeps)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+    @property
+    def file(self) -> "MemoryFile":
+        """What its file says."""
         selection = self.selection
-        return {
-            "format": FORMAT,
-            "kind": "memory",
-            "chosen": selection.chosen.name,
-            "levels": selection.chosen.form.levels,
-            "models": [_entry(candidate, selection) for candidate in selection.candidates],
-            "not_fitted": [
-                {"name": lacking.form.name, "points_needed": lacking.form.points_needed, "reason": lacking.reason}
+        return MemoryFile(
+            chosen=selection.chosen.name,
+            levels=selection.chosen.form.levels,
+            models=tuple(_entry(candidate, selection) for candidate in selection.candidates),
+            not_fitted=tuple(
+                NotFitted(lacking.form.name, lacking.form.points_needed, lacking.reason)
                 for lacking in selection.not_fitted
-            ],
-            "model": self.model.to_dict(),
-            "comparison": list(self.comparison),
-            "warnings": list(self.warnings),
-            "provenance": self.provenance,
-        }
+            ),
+            model=self.model,
+            comparison=self.comparison,
+            warnings=self.warnings,
+            provenance=self.provenance,
+        )
+
+    def to_dict(self) -> Data:
+        """Plain data for JSON."""
+        return self.file.to_dict()
 
 
 def read_memory_times(path: str | Path) -> MemoryTimes:
@@ -103,8 +182,6 @@ def fit_memory(
 ) -> MemoryFit:
     """Fit models 0 to 3 and those of more levels, choose, and compare capacities with what a machine reports.
 
-    Raises ScenarioError if not even the simplest form can be fitted.
-
     `machine`: whose capacities the fitted ones are compared with; None for no comparison.
     `measured_here`: whether the times were measured on that machine, which then is part of the provenance.
     `inputs`, `warnings`: hash by file that the times came from; what to know about the times.
@@ -118,33 +195,23 @@ def fit_memory(
     return MemoryFit(selection, comparison, made, (*warnings, *selection.warnings), sweeps)
 
 
-@dataclass(frozen=True, kw_only=True)
-class MemoryFile(ModelFile):
-    """What the file of a memory model says."""
-
-    model: MemoryModel
-    chosen: str = ""
-    levels: int | None = None
-    models: tuple[dict[str, Any], ...] = ()
-    not_fitted: tuple[dict[str, Any], ...] = ()
-    comparison: tuple[dict[str, Any], ...] = ()
-
-
 save_memory_model = write_model
 
 
-def load_memory_model(path: str | Path) -> tuple[MemoryModel, dict[str, Any]]:
-    """Read a memory model: the model, and the whole document; see `read_model`."""
-    found, document = read_model(path, "memory", MemoryFile, writer="apportion calibrate memory", newest=FORMAT)
-    return found.model, document
+def load_memory_model(path: str | Path) -> MemoryFile:
+    """Read a memory model.
+
+    Raises ScenarioError if the file is missing, no JSON, or no memory model.
+    """
+    return MemoryFile.load(path)
 
 
-def predict_memory(path: str | Path, at: Table | str | Path, *, level: float = 0.95) -> list[dict[str, Any]]:
+def predict_memory(path: str | Path, at: Table | str | Path, *, level: float = 0.95) -> list[Data]:
     """Seconds per word at the targets of a table or a CSV file (`M_words,alpha,L`), in its order.
 
     Raises ScenarioError if model or table cannot be used, or a target is no (M, alpha, L).
     """
-    model, _ = load_memory_model(path)
+    model = load_memory_model(path).model
     where, faults = _where(as_table(at), AXES)
     refuse(faults)
     found = model.predict(*where, level=level)
@@ -175,58 +242,51 @@ def _where(table: Table, wanted: Sequence[str]) -> tuple[tuple[Floats, Floats, F
     return (m, alpha, run), faults
 
 
-def _entry(candidate: Candidate, selection: Selection) -> dict[str, Any]:
-    """One fitted form as plain data; null stands for a constant that the points do not determine."""
+def _entry(candidate: Candidate, selection: Selection) -> FittedForm:
     points = selection.points
     residuals = candidate.fitted_s - points.time_s
     relative = relative_errors(candidate.fitted_s, points)
     held_out_mean, held_out_most = mean_and_most(held_out_errors(candidate, points))
-    return {
-        "name": candidate.name,
-        "levels": candidate.form.levels,
-        "parameters": _parameters(candidate),
-        "parameter_count": candidate.form.parameters,
-        "points_needed": candidate.form.points_needed,
-        "corrected": candidate.correction is not None,
-        "sse": float(residuals @ residuals),
-        "relative_sse": float(relative @ relative),
-        "mean_relative_error": float(relative.mean()),
-        "max_relative_error": float(relative.max()),
-        "held_out_mean": held_out_mean,
-        "held_out_max": held_out_most,
-        "criterion": candidate.criterion,
-        "physical": candidate.physical,
-        "faults": list(candidate.faults),
-    }
+    return FittedForm(
+        name=candidate.name,
+        levels=candidate.form.levels,
+        parameters=tuple(_level(candidate, place) for place in range(candidate.form.levels)),
+        parameter_count=candidate.form.parameters,
+        points_needed=candidate.form.points_needed,
+        corrected=candidate.correction is not None,
+        sse=float(residuals @ residuals),
+        relative_sse=float(relative @ relative),
+        mean_relative_error=float(relative.mean()),
+        max_relative_error=float(relative.max()),
+        held_out_mean=held_out_mean,
+        held_out_max=held_out_most,
+        criterion=candidate.criterion,
+        physical=candidate.physical,
+        faults=candidate.faults,
+    )
 
 
-def _parameters(candidate: Candidate) -> list[dict[str, Any]]:
-    constants, errors = candidate.constants, candidate.errors
-    found = []
-    for k in range(candidate.form.levels):
-        last = k == candidate.form.levels - 1
-        capacity = None if last else float(constants.capacities_words[k])
-        error = None if last else _finite(errors.capacities_words[k])
-        found.append(
-            {
-                "capacity_words": capacity,
-                "capacity_words_error": error,
-                "capacity_bytes": None if capacity is None else WORD_BYTES * capacity,
-                "capacity_bytes_error": None if error is None else WORD_BYTES * error,
-                "latency_s": float(constants.latency_s[k]),
-                "latency_s_error": _finite(errors.latency_s[k]),
-                "gap_s": float(constants.gap_s[k]),
-                "gap_s_error": _finite(errors.gap_s[k]),
-            }
-        )
-    return found
+def _level(candidate: Candidate, place: int) -> FittedLevel:
+    constants, errors, words, error = candidate.constants, candidate.errors, None, None
+    if place < candidate.form.levels - 1:
+        words, error = float(constants.capacities_words[place]), _finite(errors.capacities_words[place])
+    return FittedLevel(
+        words,
+        error,
+        None if words is None else WORD_BYTES * words,
+        None if error is None else WORD_BYTES * error,
+        float(constants.latency_s[place]),
+        _finite(errors.latency_s[place]),
+        float(constants.gap_s[place]),
+        _finite(errors.gap_s[place]),
+    )
 
 
 def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _compared(chosen: Candidate, machine: Machine) -> tuple[dict[str, Any], ...]:
+def _compared(chosen: Candidate, machine: Machine) -> tuple[ComparedCapacity, ...]:
     """Capacities that the system reports, and the fitted one nearest to each."""
     reported = [(f"L{c.level}", c.size_bytes) for c in machine.caches if c.kind != "instruction"]
     reported.append(("memory", machine.memory_bytes))
@@ -235,33 +295,50 @@ def _compared(chosen: Candidate, machine: Machine) -> tuple[dict[str, Any], ...]
     for name, size in reported:
         nearest = float(fitted[ties.first_least(np.abs(np.log(fitted / size)))]) if fitted.size else None
         ratio = None if nearest is None else nearest / size
-        found.append(
-            {
-                "name": name,
-                "reported_bytes": float(size),
-                "nearest_fitted_bytes": nearest,
-                "ratio": ratio,
-                "agrees": ratio is not None and 1 / LIKE <= ratio <= LIKE,
-            }
-        )
+        agrees = ratio is not None and 1 / LIKE <= ratio <= LIKE
+        found.append(ComparedCapacity(name, float(size), nearest, ratio, agrees))
     return tuple(found)
 
 
-def named_levels(levels: Sequence[MemoryLevel], document: Mapping[str, Any]) -> tuple[MemoryLevel, ...]:
+def named_levels(file: MemoryFile) -> tuple[MemoryLevel, ...]:
     """Fitted levels by the names of the caches that the system reports at about their capacity, the last one as RAM.
 
     A level that no cache is near to is `level1` and so on, counted from the nearest. Shared is what the system reports
     as shared by several processors, and RAM.
     """
-    machine = document.get("provenance", {}).get("machine") or {}
+    levels, machine = file.model.levels, file.provenance.get("machine") or {}
     shared_by = {f"L{c['level']}": c["shared_by"] for c in machine.get("caches", ()) if c["kind"] != "instruction"}
     names: dict[int, tuple[float, str]] = {}
-    for entry in document.get("comparison", ()):
-        near = [k for k, level in enumerate(levels[:-1]) if level.capacity_bytes == entry["nearest_fitted_bytes"]]
-        if near and entry["agrees"] and entry["name"] != "memory":
-            names[near[0]] = min(names.get(near[0], (np.inf, "")), (abs(np.log(entry["ratio"])), entry["name"]))
+    for compared in file.comparison:
+        near = [k for k, level in enumerate(levels[:-1]) if level.capacity_bytes == compared.nearest_fitted_bytes]
+        if near and compared.ratio and compared.agrees and compared.name != "memory":
+            names[near[0]] = min(names.get(near[0], (np.inf, "")), (abs(np.log(compared.ratio)), compared.name))
     found = []
     for k, level in enumerate(levels[:-1]):
         name = names[k][1] if k in names else f"level{k + 1}"
         found.append(replace(level, name=name, shared=level.shared or shared_by.get(name, 1) > 1))
     return (*found, replace(levels[-1], name="RAM", shared=True))
+
+
+def swept_by_kernel(speed_model: str | Path) -> Sweeps:
+    """What words take that a measured kernel swept: all its time, a word written as long as one read.
+
+    Where its data are near its computing is in it too: there words of others take no longer.
+
+    Raises ScenarioError if the file cannot be used, fewer than two sizes were measured, or the kernel is none that is
+    known.
+    """
+    found = load_speed_model(speed_model)
+    use = KERNEL_USES.get(str(found.kernel))
+    if use is None:
+        known, kernel = ", ".join(KERNEL_USES), found.kernel
+        said = f"nothing is known of the accesses of kernel {kernel!r}; name the model of one of {known}"
+        raise ScenarioError(f"{speed_model}: {said}")
+    points = sorted((point.size_elements, point.speed.mid) for point in found.points if point.speed.mid > 0)
+    if len(points) < 2:
+        raise ScenarioError(f"{speed_model}: {len(points)} measured sizes are too few; measure at least 2")
+    sizes, speeds = np.array(points).T
+    words = np.maximum(1.0, use.footprint_share * sizes)
+    first = np.concatenate(([True], np.diff(words) > 0))
+    word_s = 1 / (speeds * (use.read_per_unit + use.written_per_unit))
+    return Sweeps(words[first], word_s[first], word_s[first])

@@ -164,11 +164,7 @@ def fit_form(form: Form, points: MemoryTimes, *, ordered: bool, near: Constants 
 
 
 def _columns(form: Form, points: MemoryTimes, capacities: Floats) -> Floats:
-    """`(1 - P_k)` times what latency and gap add, all relative to the time; shape (points, capacities + 1, 1 or 2).
-
-    `T = w_1 + sum over k of (1 - P_k) * (w_(k+1) - w_k)` is Apex-MAP's sum in terms of the steps between levels, which
-    are what physical order holds above 0.
-    """
+    """`(1 - P_k)` times what latency and gap add, all relative to the time; shape (points, capacities + 1, 1 or 2)."""
     beyond = 1 - hit_rates(points.m_words, points.alpha, capacities)
     beyond = np.concatenate((np.ones((len(points), 1)), beyond), axis=-1)
     word = run_shares(points.run_words, runs=form.runs)
@@ -176,10 +172,7 @@ def _columns(form: Form, points: MemoryTimes, capacities: Floats) -> Floats:
 
 
 def _solve(form: Form, points: MemoryTimes, capacities: Floats, *, ordered: bool) -> tuple[Floats, Floats]:
-    """Steps of latency and gap that fit best with these capacities, and what is left.
-
-    Relative residuals, (points,), and then how far each step is from 0 on the scale of `STIFF`.
-    """
+    """Steps of latency and gap that fit best with these capacities, and what is left."""
     from scipy.optimize import nnls
 
     columns = _columns(form, points, capacities).reshape(len(points), -1)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from simulator.base import notebook, units
 from simulator.base.arrays import Flags, Floats, Vector
-from simulator.base.documents import FormError, Record, at, named, read
+from simulator.base.documents import Data, FormError, Record, at, named, read
 from simulator.base.errors import ScenarioError
 from simulator.models.doubt import Doubt
 from simulator.models.file import check_level
@@ -71,6 +71,17 @@ class MemoryPredictions:
 
 
 @dataclass(frozen=True)
+class FitStatistics:
+    """Relative errors of the fit, and of points held out from it where any could be."""
+
+    points: int
+    mean_relative_error: float
+    max_relative_error: float
+    held_out_mean: float | None
+    held_out_max: float | None
+
+
+@dataclass(frozen=True)
 class _Trained:
     """Least and most of each axis, as a file says them."""
 
@@ -94,8 +105,7 @@ class MemoryModel(Record):
     """Probability, and how many standard deviations held that share of the held-out times; ascending."""
     trained: tuple[tuple[float, float], ...]
     """Least and most of M, alpha and L trained on."""
-    statistics: dict[str, Any]
-    """Points, errors of the fit and of held-out points, as plain data."""
+    statistics: FitStatistics
     sweeps: Sweeps | None = None
     """What words take that vector loops sweep; None where that was not measured."""
     doubt: Doubt | None = None
@@ -177,7 +187,7 @@ class MemoryModel(Record):
         ]
         return notebook.page(f"Memory model, {self.form}", notebook.table(rows), chart)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Data:
         """Plain data for JSON."""
         data = super().to_dict()
         data["levels"][-1]["capacity_bytes"] = None

@@ -22,7 +22,7 @@ from simulator.models.memory.forms import (
     standard_errors,
 )
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
-from simulator.models.memory.model import MemoryModel
+from simulator.models.memory.model import FitStatistics, MemoryModel
 
 SAME_CAPACITY = 1.1
 """Factor below which two capacities count as one."""
@@ -34,7 +34,6 @@ FEW = 40
 """Distinct points below which ten folds are held out in turn, and from which five."""
 SHARES = (0.5, 0.68, 0.8, 0.9, 0.95, 0.99)
 CORRECTED = " with correction"
-FREE = ", order not kept"
 SURE = 2.0
 """Standard errors of a difference of held-out errors from which it counts."""
 CLEARLY = 0.98
@@ -155,7 +154,7 @@ def _selected(points: MemoryTimes) -> Selection:
             f"{', '.join(f'{form.name} needs {form.points_needed}' for form in FORMS)}"
         )
     folds = _folds(distinct)
-    candidates = [candidate for form in forms for candidate in _candidates(form, points, folds)]
+    candidates = [_candidate(_fitted(form, points), points, folds) for form in forms]
     plain = _best(candidates, points)
     chosen, scores = plain, _scores(plain, points)
     if plain.held_out_s is not None and distinct.max() + 1 >= LEAST_POINTS:
@@ -163,7 +162,7 @@ def _selected(points: MemoryTimes) -> Selection:
         candidates.append(corrected)
         if _worth_it(corrected, plain, points):
             chosen, scores = corrected, np.abs(np.log(points.time_s / held_out_s)) / deviations
-    warnings = _warnings(chosen, candidates, points, not_fitted)
+    warnings = _warnings(chosen, points, not_fitted)
     model = _model(chosen, points, scores)
     return Selection(points, tuple(candidates), chosen, model, not_fitted, warnings)
 
@@ -189,24 +188,17 @@ def _folds(distinct: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.asarray(fold[distinct])
 
 
-def _candidates(form: Form, points: MemoryTimes, folds: NDArray[np.intp]) -> list[Candidate]:
-    """The physical fit of a form, and the free one where that is not physical."""
+def _fitted(form: Form, points: MemoryTimes) -> Fitted:
+    """The free fit of a form, or the one that keeps the order of levels where that is not physical."""
     free = fit_form(form, points, ordered=False)
-    faults = faults_of(form, free.constants)
-    if not faults:
-        return [_candidate(form.name, free, points, folds)]
-    ordered = fit_form(form, points, ordered=True)
-    return [
-        _candidate(form.name, ordered, points, folds),
-        _candidate(form.name + FREE, free, points, folds),
-    ]
+    return fit_form(form, points, ordered=True) if faults_of(form, free.constants) else free
 
 
-def _candidate(name: str, fitted: Fitted, points: MemoryTimes, folds: NDArray[np.intp]) -> Candidate:
+def _candidate(fitted: Fitted, points: MemoryTimes, folds: NDArray[np.intp]) -> Candidate:
     form, count = fitted.form, len(points)
     mean_square, spare = fitted.relative_sse / count + PRECISION**2, max(0.5, count - form.parameters - 1)
     return Candidate(
-        name=name,
+        name=form.name,
         form=form,
         constants=fitted.constants,
         errors=standard_errors(fitted, points),
@@ -230,7 +222,7 @@ def _held_out(fitted: Fitted, points: MemoryTimes, folds: NDArray[np.intp]) -> F
 
 def _best(candidates: list[Candidate], points: MemoryTimes) -> Candidate:
     """The choice among plain forms."""
-    allowed = [c for c in candidates if c.physical] or [c for c in candidates if FREE not in c.name]
+    allowed = [c for c in candidates if c.physical] or candidates
     judged = [c for c in allowed if c.held_out_s is not None] or allowed
     return choose(
         judged,
@@ -255,10 +247,7 @@ def _better(one: Candidate, other: Candidate, points: MemoryTimes) -> bool:
 
 
 def _worth_it(corrected: Candidate, plain: Candidate, points: MemoryTimes) -> bool:
-    """Whether a correction makes held-out errors smaller, their mean and their logarithms, which no outlier rules.
-
-    The mean by any measure, the logarithms by more than a standard error of the difference.
-    """
+    """Whether a correction makes the mean held-out error smaller, and logarithms by more than a standard error."""
     if corrected.held_out_s is None or plain.held_out_s is None:
         return False
     before = CLEARLY * np.maximum(np.abs(np.log(points.time_s / _above_zero(plain.held_out_s, points))), PRECISION)
@@ -324,13 +313,7 @@ def _model(chosen: Candidate, points: MemoryTimes, scores: Floats) -> MemoryMode
         spread=_spread(chosen, points),
         scores=tuple(zip(SHARES, np.quantile(scores, ranks).tolist(), strict=True)),
         trained=tuple((float(axis.min()), float(axis.max())) for axis in axes),
-        statistics={
-            "points": len(points),
-            "mean_relative_error": float(fitted.mean()),
-            "max_relative_error": float(fitted.max()),
-            "held_out_mean": held_out_mean,
-            "held_out_max": held_out_most,
-        },
+        statistics=FitStatistics(len(points), float(fitted.mean()), float(fitted.max()), held_out_mean, held_out_most),
         doubt=_doubt(chosen, points),
     )
 
@@ -343,16 +326,12 @@ def _doubt(chosen: Candidate, points: MemoryTimes) -> Doubt:
     return doubt_of_errors(points.m_words, logs, noise=noise)
 
 
-def _warnings(
-    chosen: Candidate, candidates: list[Candidate], points: MemoryTimes, not_fitted: tuple[NotFitted, ...]
-) -> tuple[str, ...]:
+def _warnings(chosen: Candidate, points: MemoryTimes, not_fitted: tuple[NotFitted, ...]) -> tuple[str, ...]:
     found = [f"{lacking.form.name}: not fitted: {lacking.reason}" for lacking in not_fitted]
     if chosen.form.levels == 1 and np.unique(points.m_words).size > 1:
         found.append("all sizes lie in one level as far as their times show: no form of more levels is supported")
     if not chosen.physical:
         found.append("no fit is physical; do not trust the model beyond its points")
-    free = [c for c in candidates if c.name.endswith(FREE) and _better(c, chosen, points)]
-    found += [f"{c.name}: better on held-out points, but not physical, so not chosen" for c in free]
     least, most = float(points.m_words.min()), float(points.m_words.max())
     for level, (capacity, error) in enumerate(
         zip(chosen.constants.capacities_words, chosen.errors.capacities_words, strict=True), 1

@@ -1,18 +1,17 @@
 """Which form of message times the data support: all are fitted, held-out points judge, the simplest is taken."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from simulator.base import ties
 from simulator.base.arrays import Floats
-from simulator.base.documents import to_dict
 from simulator.base.errors import ScenarioError
 from simulator.models.choice import TooFewPoints, choose, held_out, mean_and_most, schwarz, standard_error
 from simulator.models.doubt import DRIFT, Doubt, doubt_of_errors
 from simulator.models.network.kinds import FITS
-from simulator.models.network.kinds.kind import Fit, Fitted, MessageModel
+from simulator.models.network.kinds.kind import Fit, Fitted, MessageModel, Parameter
 from simulator.models.network.network_model import NetworkModel, Spread
 from simulator.models.network.points import FEWEST_SIZES, LEAST_ERROR, NetworkPoints
 
@@ -55,25 +54,52 @@ class JudgedForm:
         """Whether no latency or gap is negative; None if there is no fit."""
         return None if self.fitted is None else not self.faults
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        mean, most = mean_and_most(self.errors)
-        held_out_mean, held_out_most = mean_and_most(self.held_out)
-        return {
-            "name": self.name,
-            "parameters": [] if self.fitted is None else to_dict(self.fitted.parameters),
-            "fitted_numbers": None if self.fitted is None else self.fitted.free,
-            "sse_s2": self.sse,
-            "sse": self.sse,
-            "relative_sse": self.relative_sse,
-            "mean_relative_error": mean,
-            "max_relative_error": most,
-            "held_out": {"mean_relative_error": held_out_mean, "max_relative_error": held_out_most},
-            "physical": self.physical,
-            "faults": list(self.faults),
-            "notes": [] if self.fitted is None else list(self.fitted.notes),
-            "model": None if self.fitted is None else self.fitted.model.to_dict(),
-        }
+    @property
+    def entry(self) -> "FormEntry":
+        """As a file says it."""
+        fitted = self.fitted
+        return FormEntry(
+            name=self.name,
+            parameters=() if fitted is None else fitted.parameters,
+            fitted_numbers=None if fitted is None else fitted.free,
+            sse_s2=self.sse,
+            sse=self.sse,
+            relative_sse=self.relative_sse,
+            mean_relative_error=mean_and_most(self.errors)[0],
+            max_relative_error=mean_and_most(self.errors)[1],
+            held_out=HeldOutErrors(*mean_and_most(self.held_out)),
+            physical=self.physical,
+            faults=self.faults,
+            notes=() if fitted is None else fitted.notes,
+            model=None if fitted is None else fitted.model.to_dict(),
+        )
+
+
+@dataclass(frozen=True)
+class HeldOutErrors:
+    """Errors of points held out from the fit; None where no part could be."""
+
+    mean_relative_error: float | None
+    max_relative_error: float | None
+
+
+@dataclass(frozen=True)
+class FormEntry:
+    """One form as a file says it; None of a form that was not fitted."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    fitted_numbers: int | None
+    sse_s2: float | None
+    sse: float | None
+    relative_sse: float | None
+    mean_relative_error: float | None
+    max_relative_error: float | None
+    held_out: HeldOutErrors
+    physical: bool | None
+    faults: tuple[str, ...]
+    notes: tuple[str, ...]
+    model: Mapping[str, object] | None
 
 
 @dataclass(frozen=True)
@@ -132,10 +158,7 @@ def _doubt(chosen: JudgedForm, points: NetworkPoints, drift: float) -> Doubt:
 
 
 def _with_jumps(doubt: Doubt, points: NetworkPoints) -> Doubt:
-    """More doubt between two measured sizes where the time jumps, for nobody knows where: half of the logarithm of it.
-
-    A jump is a rise beyond that of the steeper neighbour by more than three standard deviations.
-    """
+    """More doubt between two sizes where the time rises by clearly more than beside: half of its logarithm."""
     sizes, sd, added = doubt.sizes, doubt.sd, 0.0
     for distance in points.distances:
         mine = points.hops == distance

@@ -9,12 +9,12 @@ import numpy as np
 
 from simulator.base import files
 from simulator.base.arrays import Floats
-from simulator.base.documents import FLAT, read
+from simulator.base.documents import FLAT, Data, read
 from simulator.base.errors import ScenarioError
 from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
 from simulator.base.tables import Table, as_table, read_table
-from simulator.models.file import ModelFile, cell_faults, read_model, refuse, rows_of, write_model
+from simulator.models.file import ModelFile, cell_faults, refuse, rows_of, write_model
 from simulator.models.network import (
     CRITERION,
     NetworkFit,
@@ -25,9 +25,43 @@ from simulator.models.network import (
     fit_network,
     make_points,
 )
+from simulator.models.network.choice import FormEntry
 from simulator.models.network.message_cost import CostEntries, MessageCost
 
-FORMAT, WRITER = 2, "apportion calibrate network"
+
+@dataclass(frozen=True)
+class Jump:
+    """What one packet more takes at once, over so many hops."""
+
+    bytes: float
+    hops: float
+    jump_s: float
+
+
+@dataclass(frozen=True)
+class Breakpoint:
+    """Where one line of times ends and the next begins, and the measured sizes on either side."""
+
+    bytes: float
+    after_bytes: float
+    before_bytes: float
+    jump_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkFile(ModelFile):
+    """What the file of a network model says."""
+
+    FORMAT, KIND, WRITER = 2, "network", "apportion calibrate network"
+    chosen: str = ""
+    criterion: str = ""
+    models: tuple[FormEntry, ...] = ()
+    jump: tuple[Jump, ...] | None = None
+    breakpoints: tuple[Breakpoint, ...] = ()
+    model: NetworkModel
+    points: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    measured: Mapping[str, object] | None = None
+    costs: CostEntries = field(default_factory=CostEntries, metadata=FLAT)
 
 
 @dataclass(frozen=True)
@@ -35,9 +69,9 @@ class CalibratedNetwork:
     """All forms fitted to message times, with where the times are from."""
 
     fit: NetworkFit
-    provenance: dict[str, Any]
+    provenance: Mapping[str, Any]
     warnings: tuple[str, ...] = ()
-    measured: dict[str, Any] | None = None
+    measured: Mapping[str, object] | None = None
     """How they were measured, where they were."""
     cost: MessageCost | None = None
     """What messages cost in CPU and memory, where that was measured."""
@@ -48,64 +82,55 @@ class CalibratedNetwork:
     def _repr_html_(self) -> str:
         return self.fit.model._repr_html_()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: what a model file holds."""
+    @property
+    def file(self) -> "NetworkFile":
+        """What its file says."""
         points = self.fit.points
-        return {
-            "format": FORMAT,
-            "kind": "network",
-            "chosen": self.fit.chosen,
-            "criterion": CRITERION,
-            "models": [form.to_dict() for form in self.fit.forms],
-            "jump": _jump(self.fit),
-            "breakpoints": _breakpoints(self.fit),
-            "model": self.fit.model.to_dict(),
-            "points": _columns(points),
-            "measured": self.measured,
-            **({} if self.cost is None else self.cost.to_dict()),
-            "warnings": [*self.fit.warnings, *self.warnings],
-            "provenance": self.provenance,
-        }
+        columns = {"bytes": points.rows_size_bytes, "hops": points.rows_hops, "one_way_s": points.rows_time_s}
+        return NetworkFile(
+            chosen=self.fit.chosen,
+            criterion=CRITERION,
+            models=tuple(form.entry for form in self.fit.forms),
+            jump=_jump(self.fit),
+            breakpoints=_breakpoints(self.fit),
+            model=self.fit.model,
+            points={name: tuple(column.tolist()) for name, column in columns.items()},
+            measured=self.measured,
+            costs=CostEntries() if self.cost is None else self.cost.entries,
+            warnings=(*self.fit.warnings, *self.warnings),
+            provenance=self.provenance,
+        )
+
+    def to_dict(self) -> Data:
+        """Plain data for JSON."""
+        return self.file.to_dict()
 
 
-def _columns(points: NetworkPoints) -> dict[str, list[float]]:
-    return {
-        "bytes": points.rows_size_bytes.tolist(),
-        "hops": points.rows_hops.tolist(),
-        "one_way_s": points.rows_time_s.tolist(),
-    }
-
-
-def _jump(fit: NetworkFit) -> list[dict[str, float]] | None:
+def _jump(fit: NetworkFit) -> "tuple[Jump, ...] | None":
     """Equation 5 at one packet, for each distance: `-d*tau*h`."""
     fitted = fit.form("packetised").fitted
     if fitted is None or not isinstance(fitted.model, PacketisedModel):
         return None
-    return [
-        {"bytes": fitted.model.packet_bytes, "hops": float(hops), "jump_s": float(fitted.model.jump_s(hops))}
-        for hops in fit.points.distances
-    ]
+    model = fitted.model
+    return tuple(Jump(model.packet_bytes, float(hops), float(model.jump_s(hops))) for hops in fit.points.distances)
 
 
-def _breakpoints(fit: NetworkFit) -> list[dict[str, float]]:
+def _breakpoints(fit: NetworkFit) -> "tuple[Breakpoint, ...]":
     """Where the lines of the piecewise form meet or jump: the data's eager and rendezvous limits."""
     fitted = fit.form("piecewise").fitted
     if fitted is None or not isinstance(fitted.model, PiecewiseModel):
-        return []
+        return ()
     breaks, sizes = fitted.model.breaks_bytes, fit.points.sizes
     first = np.searchsorted(sizes, breaks, side="right")
     jumps = fitted.model.jumps_s(float(fit.points.distances[0]))
-    return [
-        {"bytes": float(at), "after_bytes": float(sizes[k - 1]), "before_bytes": float(sizes[k]), "jump_s": float(jump)}
+    return tuple(
+        Breakpoint(float(at), float(sizes[k - 1]), float(sizes[k]), float(jump))
         for at, k, jump in zip(breaks, first, jumps, strict=True)
-    ]
+    )
 
 
 def read_network_table(path: str | Path) -> NetworkPoints:
-    """Message times of a CSV file `bytes,hops,one_way_s`; without `hops` all are of one hop.
-
-    Raises ScenarioError if the table cannot be read or holds what no message has; one line per fault.
-    """
+    """Message times of a CSV file `bytes,hops,one_way_s`; without `hops` all are of one hop."""
     path = Path(path)
     table = read_table(path)
     size, hops = _sizes_and_hops(table)
@@ -138,48 +163,33 @@ def fit_network_table(path: str | Path) -> CalibratedNetwork:
     return CalibratedNetwork(fit, provenance(inputs={str(path): files.digest(files.read_bytes(path))}))
 
 
-@dataclass(frozen=True, kw_only=True)
-class NetworkFile(ModelFile):
-    """What the file of a network model says."""
-
-    model: NetworkModel
-    chosen: str = ""
-    criterion: str = ""
-    models: tuple[dict[str, Any], ...] = ()
-    jump: tuple[dict[str, float], ...] | None = None
-    breakpoints: tuple[dict[str, float], ...] = ()
-    points: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    measured: dict[str, Any] | None = None
-    costs: CostEntries = field(default_factory=CostEntries, metadata=FLAT)
-
-
 save_network_model = write_model
 
 
-def load_network_model(path: str | Path) -> tuple[NetworkModel, dict[str, Any]]:
-    """Read a network model: the chosen one, and the whole document; see `read_model`."""
-    found, document = read_model(path, "network", NetworkFile, writer=WRITER, newest=FORMAT)
-    return found.model, document
+def load_network_model(path: str | Path) -> NetworkFile:
+    """Read a network model.
 
-
-def message_cost(document: Mapping[str, Any], path: str | Path) -> MessageCost | None:
-    """What the messages of a network model's file cost; None where it does not say.
-
-    Raises ScenarioError if the entries are no costs.
+    Raises ScenarioError if the file is missing, no JSON, or no network model.
     """
+    return NetworkFile.load(path)
+
+
+def message_cost(document: Mapping[str, object], path: str | Path) -> MessageCost | None:
+    """What the messages of a network model's file cost; None where it does not say."""
     names = ("cpu", "memory_bytes_per_byte", "memory_from")
     try:
         return read(CostEntries, {name: document[name] for name in names if name in document}).cost
     except ScenarioError as error:
-        raise ScenarioError([f"{path}: {line}; name a file that `{WRITER}` wrote" for line in error.lines]) from None
+        hint = f"name a file that `{NetworkFile.WRITER}` wrote"
+        raise ScenarioError([f"{path}: {line}; {hint}" for line in error.lines]) from None
 
 
-def predict_messages(path: str | Path, at: Table | str | Path, *, level: float = 0.95) -> list[dict[str, Any]]:
+def predict_messages(path: str | Path, at: Table | str | Path, *, level: float = 0.95) -> list[Data]:
     """Message times at the rows of a table or a CSV file (`bytes`, perhaps `hops`), in its order, in seconds.
 
     Raises ScenarioError if model or table cannot be used.
     """
-    model, _ = load_network_model(path)
+    model = load_network_model(path).model
     size, hops = _sizes_and_hops(as_table(at))
     found = model.predict(size, hops, level=level)
     return rows_of(

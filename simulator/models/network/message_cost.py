@@ -1,12 +1,12 @@
 """What a message costs the processors at its ends and the memory channel: linear in its bytes."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from simulator.base import units
+from simulator.base.documents import SPARE
 
 COPIES = {"unix": 2, "pipe": 2, "tcp": 2}
 """Times that a message's bytes are copied on one machine: to the system at one end, from it at the other."""
@@ -46,14 +46,12 @@ class MessageCost:
     memory_bytes_per_byte: float | None
     """Bytes through the memory channel for each byte of a large message; None where nothing is known."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: entries of a network model's file."""
-        found: dict[str, Any] = {"cpu": vars(self.cpu)}
-        if self.busy is not None:
-            found["cpu"] = found["cpu"] | {"beside_computation": vars(self.busy)}
-        if self.memory_bytes_per_byte is not None:
-            found |= {"memory_bytes_per_byte": self.memory_bytes_per_byte, "memory_from": "copies, not measured"}
-        return found
+    @property
+    def entries(self) -> "CostEntries":
+        """As a network model's file says them."""
+        source = "" if self.memory_bytes_per_byte is None else "copies, not measured"
+        cpu = CpuEntry(self.cpu.per_message_s, self.cpu.per_byte_s, self.busy)
+        return CostEntries(cpu, self.memory_bytes_per_byte, source)
 
     def lines(self) -> list[str]:
         """The costs for the terminal."""
@@ -69,16 +67,16 @@ class MessageCost:
 class CpuEntry(CpuCost):
     """CPU seconds as a file says them."""
 
-    beside_computation: CpuCost | None = None
+    beside_computation: CpuCost | None = field(default=None, metadata=SPARE)
 
 
 @dataclass(frozen=True)
 class CostEntries:
     """What a network model's file says of costs."""
 
-    cpu: CpuEntry | None = None
-    memory_bytes_per_byte: float | None = None
-    memory_from: str = ""
+    cpu: CpuEntry | None = field(default=None, metadata=SPARE)
+    memory_bytes_per_byte: float | None = field(default=None, metadata=SPARE)
+    memory_from: str = field(default="", metadata=SPARE)
 
     def __post_init__(self) -> None:
         if self.memory_bytes_per_byte is not None and not 0 <= self.memory_bytes_per_byte < np.inf:

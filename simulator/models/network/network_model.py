@@ -1,14 +1,14 @@
 """A fitted network model: message times with the range of what was measured and an interval from held-out errors."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from simulator.base.arrays import Flags, Floats, Vector
-from simulator.base.documents import FormError, Record, at, read
+from simulator.base.documents import FormError, Record, at, named, read
 from simulator.models.file import check_level
 from simulator.models.network.kinds import FORMS
 from simulator.models.network.kinds.kind import MessageModel, message_page
@@ -58,12 +58,12 @@ class MessageTimes:
 
 
 @dataclass(frozen=True)
-class NetworkModel:
+class NetworkModel(Record):
     """The form chosen, and how far it can be trusted."""
 
-    name: str
+    name: str = field(metadata=named("form"))
     """Of the form: `hockney`, `packetised`, `piecewise`, `smooth`."""
-    form: MessageModel
+    form: MessageModel = field(metadata=named("parameters"))
     spread: Spread
 
     def time_s(self, size_bytes: ArrayLike, hops: ArrayLike = 1) -> Floats:
@@ -89,10 +89,6 @@ class NetworkModel:
     def _repr_html_(self) -> str:
         return message_page(f"Message times, form {self.name}", self.time_s, None, None)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {"form": self.name, "parameters": self.form.to_dict(), "spread": self.spread.to_dict()}
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "NetworkModel":
         """The model that `to_dict` wrote; see `documents.read` for what is refused."""
@@ -108,5 +104,5 @@ class _PlainModel:
     """A network model's entry of a file, before its form says what its parameters are."""
 
     form: str
-    parameters: dict[str, Any]
+    parameters: Mapping[str, object]
     spread: Spread

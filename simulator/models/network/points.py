@@ -88,10 +88,7 @@ def make_points(size_bytes: ArrayLike, hops: ArrayLike, time_s: ArrayLike) -> Ne
 
 
 def _trust(size: Floats, hops: Floats, time: Floats) -> Floats:
-    """Spikes: what no side's neighbours predict; a step between two protocols is predicted by one side.
-
-    A point between its neighbours is none up to a factor of 1.6: so it may be where the time grows fast.
-    """
+    """Spikes: what no side's neighbours predict; a step between two protocols is predicted by one side."""
     away, allowed = np.zeros(size.size), np.zeros(size.size)
     for distance in np.unique(hops):
         mine = np.flatnonzero(hops == distance)

@@ -1,5 +1,6 @@
 """Process-count models of the runs of a table, and how well they fit; a file keeps the runs, which are fitted again."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -9,18 +10,15 @@ import numpy as np
 
 from simulator.base import files
 from simulator.base.arrays import Floats, Ints, Vector
-from simulator.base.documents import Array, at, in_file
+from simulator.base.documents import Array, Data, at, in_file
 from simulator.base.errors import ScenarioError
 from simulator.base.shipped import locate
-from simulator.models.file import ModelFile, read_model, write_model
+from simulator.models.file import ModelFile, write_model
 from simulator.models.process_count.model import ProcessCountModel, fit_process_counts
 from simulator.models.process_count.runs import AllocationRuns, processes_of, read_allocation_runs
 
-FORMAT = 2
-KIND = "process_count"
 LEVEL = 0.9
 """Of the intervals that the fit is judged by."""
-WRITER = "apportion fit"
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class AllocationFit:
     model: ProcessCountModel
     runs: AllocationRuns
     notes: tuple[str, ...] = ()
-    provenance: dict[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def measured(self) -> MeasuredAllocations:
@@ -63,7 +61,7 @@ class AllocationFit:
         return MeasuredAllocations(runs.kinds, np.unique(runs.size), each, runs.size.size)
 
     @cached_property
-    def quality(self) -> dict[str, dict[str, Any]]:
+    def quality(self) -> "dict[str, FitQuality]":
         """Per kind, over the runs that it took part in, and in all (`all`): see `fit_quality`."""
         return fit_quality(self.model, self.runs)
 
@@ -72,18 +70,16 @@ class AllocationFit:
         """Of the file, and what the runs cannot tell."""
         return (*self.notes, *self.model.warnings)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Data:
         """Plain data for JSON: the runs that make the model; quality and warnings are there to be read by people."""
-        return {
-            "format": FORMAT,
-            "kind": KIND,
-            "kinds": list(self.runs.kinds),
-            "runs": self.runs.to_dict(),
-            "quality": self.quality,
-            "notes": list(self.notes),
-            "warnings": list(self.warnings),
-            "provenance": self.provenance,
-        }
+        return AllocationFile(
+            kinds=self.runs.kinds,
+            runs=RunsEntry.of(self.runs),
+            quality=self.quality,
+            notes=self.notes,
+            warnings=self.warnings,
+            provenance=self.provenance,
+        ).to_dict()
 
 
 def fit_allocation_table(path: str | Path) -> AllocationFit:
@@ -101,12 +97,20 @@ def fit_allocation_table(path: str | Path) -> AllocationFit:
     return AllocationFit(model, runs, notes, provenance(inputs=inputs))
 
 
-def fit_quality(model: ProcessCountModel, runs: AllocationRuns) -> dict[str, dict[str, Any]]:
-    """How well a model says again what it was fitted to, per kind over the runs that it took part in, and over all.
+@dataclass(frozen=True)
+class FitQuality:
+    """How well a model says again what it was fitted to."""
 
-    Each has `runs`, `mean_error` and `largest_error` (|estimate / time - 1|), and `inside`, the share of runs within
-    their 90 % interval.
-    """
+    runs: int
+    mean_error: float
+    """Of |estimate / time - 1|."""
+    largest_error: float
+    inside: float
+    """Share of the runs within their 90 % interval."""
+
+
+def fit_quality(model: ProcessCountModel, runs: AllocationRuns) -> dict[str, FitQuality]:
+    """The quality per kind over the runs that it took part in, and over `all`."""
     mean_s, low_s, high_s = np.full((3, runs.size.size), np.nan)
     for size in np.unique(runs.size).tolist():
         mine = runs.size == size
@@ -117,12 +121,9 @@ def fit_quality(model: ProcessCountModel, runs: AllocationRuns) -> dict[str, dic
     over = {kind: runs.allocations[:, place, 0] > 0 for place, kind in enumerate(runs.kinds)}
     over |= {"all": np.full(error.size, fill_value=True)}
     return {
-        name: {
-            "runs": int(some.sum()),
-            "mean_error": float(error[some].mean()),
-            "largest_error": float(error[some].max()),
-            "inside": float(inside[some].mean()),
-        }
+        name: FitQuality(
+            int(some.sum()), float(error[some].mean()), float(error[some].max()), float(inside[some].mean())
+        )
         for name, some in over.items()
     }
 
@@ -135,14 +136,14 @@ def load_allocation_fit(path: str | Path) -> AllocationFit:
 
     Raises ScenarioError if the file is missing, no JSON, or no process-count model.
     """
-    found, _ = read_model(path, KIND, AllocationFile, writer=WRITER, newest=FORMAT)
+    found = AllocationFile.load(path)
     with in_file(path), at("runs"):
-        runs = found.runs.of(found.kinds)
+        runs = found.runs.by(found.kinds)
         return AllocationFit(fit_process_counts(runs), runs, found.notes, found.provenance)
 
 
 @dataclass(frozen=True)
-class _Runs:
+class RunsEntry:
     """Runs as a file says them; parts that were not measured are null."""
 
     size: Vector
@@ -151,7 +152,13 @@ class _Runs:
     comp_s: tuple[tuple[float | None, ...], ...]
     comm_s: tuple[tuple[float | None, ...], ...]
 
-    def of(self, kinds: tuple[str, ...]) -> AllocationRuns:
+    @classmethod
+    def of(cls, runs: AllocationRuns) -> "RunsEntry":
+        """These runs, without the kinds' names."""
+        parts = (tuple(_or_none(row) for row in part.tolist()) for part in (runs.comp_s, runs.comm_s))
+        return cls(runs.size, runs.allocations, runs.time_s, *parts)
+
+    def by(self, kinds: tuple[str, ...]) -> AllocationRuns:
         """The runs of these kinds."""
         count = self.size.size
         rows = {len(row) for part in (self.comp_s, self.comm_s) for row in part}
@@ -162,11 +169,16 @@ class _Runs:
         return AllocationRuns(kinds, self.size, self.allocations, self.time_s, comp_s, comm_s)
 
 
+def _or_none(row: list[float]) -> tuple[float | None, ...]:
+    return tuple(None if cell != cell else cell for cell in row)  # noqa: PLR0124 - what is not a number
+
+
 @dataclass(frozen=True, kw_only=True)
 class AllocationFile(ModelFile):
     """What the file of a process-count model says."""
 
+    FORMAT, KIND, WRITER = 2, "process_count", "apportion fit"
     kinds: tuple[str, ...]
-    runs: _Runs
-    quality: dict[str, dict[str, Any]]
+    runs: RunsEntry
+    quality: Mapping[str, FitQuality]
     notes: tuple[str, ...] = ()

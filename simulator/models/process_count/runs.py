@@ -43,20 +43,6 @@ class AllocationRuns:
         """P of each run; (runs,)."""
         return processes_of(self.allocations)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, without the kinds' names; parts that were not measured are None."""
-        parts = {"comp_s": self.comp_s, "comm_s": self.comm_s}
-        return {
-            "size": self.size.tolist(),
-            "allocations": self.allocations.tolist(),
-            "time_s": self.time_s.tolist(),
-            **{name: [_or_none(row) for row in part.tolist()] for name, part in parts.items()},
-        }
-
-
-def _or_none(row: list[float]) -> list[float | None]:
-    return [None if cell != cell else cell for cell in row]  # noqa: PLR0124 - what is not a number
-
 
 def processes_of(allocations: Ints) -> Ints:
     """Processes of each configuration, shape (n, kind, 2); (n,)."""

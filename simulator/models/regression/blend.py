@@ -1,12 +1,9 @@
 """The default method: candidate cost structures weighted by how well they predict larger runs.
 
-Every candidate of `candidates` is fitted to the medians of the cells: with the exponents as the formula says, with
-corrected exponents, and with both corrected exponents and residuals that are alike at neighbouring points (so that what
-the formula misses near a target is carried over to it). Forward validation holds out the largest values of each varying
-parameter and scores every candidate by the density that it gave them; a weight is the prior odds times the geometric
-mean of that score and of the evidence of the full fit. The point is the weighted mean of the logarithms; intervals are
-quantiles of the mixture of Student distributions, whose doubt is widened by as much as the forward
-validation found it too narrow, and narrowed likewise; the noise of a run is not.
+Candidates are fitted to the medians of the cells with the exponents as the formula says, with corrected ones, and with
+residuals that are alike at neighbouring points too. Forward validation holds out the largest values of each parameter;
+a weight is the prior odds times the geometric mean of its density and of the evidence of the full fit. Intervals are
+quantiles of the mixture of Student distributions, their doubt widened by what forward validation found.
 """
 
 from collections.abc import Mapping
@@ -19,7 +16,7 @@ from scipy.special import gammaln
 
 from simulator.base import ties
 from simulator.base.arrays import Counts, Flags, Floats, Ints, Matrix, Vector
-from simulator.base.documents import FLAT, read, to_dict
+from simulator.base.documents import FLAT, Data, read, to_dict
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
 from simulator.models.choice import odds
@@ -359,7 +356,7 @@ def _thinned(design: Design, cells: Cells) -> Cells:
     )
 
 
-def blend_to_dict(blend: Blend) -> dict[str, Any]:
+def blend_to_dict(blend: Blend) -> Data:
     """Plain data for JSON."""
     cells = to_dict(blend.cells)
     return {
@@ -407,9 +404,9 @@ def blend_from_dict(document: Mapping[str, Any], formula_text: str) -> Blend:
     """The inverse of `blend_to_dict`; see `documents.read` for what is refused."""
     plain = read(_Plain, document, formula=parse(formula_text))
     cells = plain.cells
-    times: dict[str, Any] = dict.fromkeys(("low_s", "high_s", "mean_s"), cells.time_s)
+    times: Data = dict.fromkeys(("low_s", "high_s", "mean_s"), cells.time_s)
     if cells.values.shape != (cells.time_s.size, len(cells.names)) or cells.runs.size != cells.time_s.size:
         raise ScenarioError("cells: there is not one row of values and one number of runs for each time")
-    columns: dict[str, Any] = {name: np.array([getattr(member, name) for member in plain.members]) for name in _MEMBERS}
+    columns: Data = {name: np.array([getattr(member, name) for member in plain.members]) for name in _MEMBERS}
     whole = Cells(**vars(cells), **times, cell_of_run=np.arange(cells.time_s.size))
     return Blend(design=plain.design, cells=whole, step_s=plain.step_s, forward_error=plain.forward_error, **columns)

@@ -129,8 +129,6 @@ class Posterior:
 def make_design(formula: Formula, cells: Cells, weights: Floats) -> tuple[Design, Floats]:
     """Choose groups, scales, exponents and lacking costs, and evaluate these at the cells, shape (extras, cells).
 
-    Raises FormulaError if a term is negative and no other outweighs it everywhere.
-
     `weights`: weight of each cell's squared log residual, shape (cells,).
     """
     from scipy.optimize import nnls

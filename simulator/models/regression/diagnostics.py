@@ -1,30 +1,19 @@
-"""How well a formula describes its runs: fit measures, the three assumptions about residuals, and runs that stand out.
-
-Sources: ScoPred section 4.1 and 4.2 (R^2, adjusted R^2, F test, the assumptions); Durbin and Watson 1950, Breusch and
-Pagan 1979 (Koenker's studentised form), Jarque and Bera 1980 for the tests of the assumptions.
-"""
+"""How well a formula describes its runs, which runs stand out, and which one is worth making next."""
 
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import chdtrc, erfc, fdtrc
 
 from simulator.base import ties
 from simulator.base.arrays import Floats
-from simulator.base.errors import ScenarioError
 from simulator.models.regression.blend import Blend
-from simulator.models.regression.least_squares import LinearFit, fit_linear
+from simulator.models.regression.least_squares import LinearFit
 from simulator.models.regression.runs import Runs, cells_of
-from simulator.models.regression.runtime_model import RuntimeModel
+from simulator.models.regression.runtime_model import Part, RuntimeModel
 
-SIGNIFICANT = 0.05
-"""Probability below which an assumption counts as violated."""
-FEWEST = 8
-"""Residuals below which the tests of the assumptions say nothing."""
 OUTLYING = 4.5
 """Robust standard deviations from which a run stands out."""
 LEAST_SPREAD = 0.02
@@ -32,123 +21,71 @@ LEAST_SPREAD = 0.02
 MAX_CANDIDATES = 2_000
 
 
-def diagnose(model: RuntimeModel, runs: dict[str, Runs]) -> dict[str, Any]:
-    """Diagnostics of every part as plain data for JSON, by response."""
-    return {part.response: _diagnose_part(model, k, runs[part.response]) for k, part in enumerate(model.parts)}
+@dataclass(frozen=True)
+class Outlier:
+    """A run that stands out."""
+
+    run: str
+    time_s: float
+    expected_s: float
+    factor: float
 
 
-def _diagnose_part(model: RuntimeModel, index: int, runs: Runs) -> dict[str, Any]:
-    fit = model.parts[index].fit
-    blended = isinstance(fit, Blend)
-    formula = fit.design.formula if isinstance(fit, Blend) else fit.formula
-    own = Runs(formula.names, runs.values[:, [runs.names.index(n) for n in formula.names]], runs.times_s, runs.labels)
+@dataclass(frozen=True)
+class Structure:
+    """What the formula may lack, and how likely that is by the runs."""
+
+    structure: str
+    weight: float
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """How well one part of a model describes its runs."""
+
+    runs: int
+    points: int
+    mean_relative_error: float | None
+    r2: float | None
+    """None where all runs take as long."""
+    forward_error: float | None
+    """Mean error on larger runs that it was not fitted to; None where that was not looked at."""
+    outliers: tuple[Outlier, ...]
+    structures: tuple[Structure, ...]
+    """The heaviest first; none of a linear model."""
+
+
+def diagnose(model: RuntimeModel, runs: Mapping[str, Runs]) -> dict[str, Diagnosis]:
+    """Diagnostics of every part, by response."""
+    return {part.response: _diagnosis(part, runs[part.response], model.method) for part in model.parts}
+
+
+def _diagnosis(part: Part, runs: Runs, method: str) -> Diagnosis:
+    fit, names = part.fit, part.formula.names
+    own = Runs(names, runs.values[:, [runs.names.index(name) for name in names]], runs.times_s, runs.labels)
     predicted = fit.point(own.columns())
-    logarithmic = model.method != "ols" and bool((predicted > 0).all() and (runs.times_s > 0).all())
-    residuals = np.log(runs.times_s / predicted) if logarithmic else runs.times_s - predicted
-    found: dict[str, Any] = {
-        "runs": len(runs.times_s),
-        "points": len(cells_of(own).time_s),
-        "mean_relative_error": float(np.mean(np.abs(predicted / runs.times_s - 1)))
-        if (runs.times_s != 0).all()
-        else None,
-        "residuals": "logarithmic" if logarithmic else "seconds",
-        "assumptions": _assumptions(residuals, predicted),
-        "outliers": _outliers(own, predicted),
-    }
-    try:
-        linear = fit_linear(formula, own, relative=model.method != "ols")
-        found |= _measures(own, linear.point(own.columns()), linear.rank, relative=linear.relative)
-        found |= {"rank": linear.rank, "coefficients": len(linear.coefficients), "condition": linear.condition}
-    except ScenarioError:
-        found |= {"rank": None, "coefficients": None, "condition": None}
-    if isinstance(fit, Blend):
-        found["forward_error"] = fit.forward_error
-        found["structures"] = _structures(fit)
-    found["of"] = "the formula as a linear model with relative errors" if blended else "the fitted model"
-    return found
+    positive = (runs.times_s != 0).all()
+    return Diagnosis(
+        runs=len(runs.times_s),
+        points=len(cells_of(own).time_s),
+        mean_relative_error=float(np.mean(np.abs(predicted / runs.times_s - 1))) if positive else None,
+        r2=_r2(own, predicted, relative=method != "ols"),
+        forward_error=fit.forward_error if isinstance(fit, Blend) else None,
+        outliers=_outliers(own, predicted),
+        structures=_structures(fit) if isinstance(fit, Blend) else (),
+    )
 
 
-def _measures(runs: Runs, predicted: Floats, rank: int, *, relative: bool) -> dict[str, Any]:
-    """R^2, adjusted R^2 and the F test against a constant time."""
-    weight = np.ones(len(predicted))
-    if relative:
-        cells = cells_of(runs)
-        weight = 1.0 / cells.mean_s[cells.cell_of_run] ** 2
+def _r2(runs: Runs, predicted: Floats, *, relative: bool) -> float | None:
+    """R^2 against a constant time, weighed as the fit was; None where the times do not differ."""
+    cells = cells_of(runs)
+    weight = 1.0 / cells.mean_s[cells.cell_of_run] ** 2 if relative else np.ones(len(predicted))
     centre = np.average(runs.times_s, weights=weight)
     total = float(weight @ (runs.times_s - centre) ** 2)
-    rest = float(weight @ (runs.times_s - predicted) ** 2)
-    count, free = len(predicted), len(predicted) - rank
-    if total == 0.0 or rank < 2:
-        return {"r2": None, "r2_adjusted": None, "f": None, "f_p": None}
-    r2 = 1.0 - rest / total
-    f = (total - rest) / (rank - 1) / max(rest / free, 1e-300)
-    return {
-        "r2": r2,
-        "r2_adjusted": 1.0 - (1.0 - r2) * (count - 1) / free,
-        "f": min(f, 1e300),
-        "f_p": float(fdtrc(rank - 1, free, f)),
-    }
+    return 1.0 - float(weight @ (runs.times_s - predicted) ** 2) / total if total else None
 
 
-def _assumptions(residuals: Floats, predicted: Floats) -> list[dict[str, Any]]:
-    """Independence, constant variance and normality, each tested and judged in words."""
-    count = len(residuals)
-    if count < FEWEST or float(np.ptp(residuals)) == 0.0:
-        verdict = f"not tested: {count} residuals, at least {FEWEST} that differ are needed"
-        untested = {"statistic": None, "p": None, "holds": None, "verdict": verdict}
-        return [{"assumption": name, **untested} for name, *_ in _TESTS]
-    judged = []
-    for name, test, well, ill in _TESTS:
-        statistic, p = test(residuals, predicted)
-        verdict = f"holds: {well}" if p >= SIGNIFICANT else f"violated: {ill}"
-        judged.append(
-            {"assumption": name, "statistic": statistic, "p": p, "holds": p >= SIGNIFICANT, "verdict": verdict}
-        )
-    return judged
-
-
-def _durbin_watson(residuals: Floats, predicted: Floats) -> tuple[float, float]:
-    """The statistic along the predicted time, and its two-sided probability by the normal approximation."""
-    ordered = residuals[ties.in_order(predicted)]
-    statistic = float((np.diff(ordered) ** 2).sum() / (ordered**2).sum())
-    return statistic, float(erfc(abs(2.0 - statistic) * np.sqrt(len(ordered)) / 2.0 / np.sqrt(2.0)))
-
-
-def _breusch_pagan(residuals: Floats, predicted: Floats) -> tuple[float, float]:
-    """Koenker's n R^2 of the squared residuals on the predicted time."""
-    squared = residuals**2
-    if any(np.ptp(values) <= ties.SAME * np.max(np.abs(values)) for values in (predicted, squared)):
-        return 0.0, 1.0
-    statistic = float(len(squared) * np.corrcoef(squared, predicted)[0, 1] ** 2)
-    return statistic, float(chdtrc(1, statistic))
-
-
-def _jarque_bera(residuals: Floats, _: Floats) -> tuple[float, float]:
-    away = residuals - residuals.mean()
-    spread = np.sqrt(np.mean(away**2))
-    skewness, kurtosis = np.mean((away / spread) ** 3), np.mean((away / spread) ** 4)
-    statistic = float(len(residuals) / 6 * (skewness**2 + (kurtosis - 3) ** 2 / 4))
-    return statistic, float(chdtrc(2, statistic))
-
-
-_TESTS = (
-    (
-        "independence",
-        _durbin_watson,
-        "no pattern along the predicted time",
-        "residuals of neighbouring times are alike: the formula misses a dependence",
-    ),
-    (
-        "constant variance",
-        _breusch_pagan,
-        "the scatter is the same everywhere",
-        "the scatter changes with the time: weigh the runs (methods relative or default)",
-    ),
-    ("normality", _jarque_bera, "compatible with a normal distribution", "tails or skewness: look at the outliers"),
-)
-
-
-def _outliers(runs: Runs, predicted: Floats) -> list[dict[str, Any]]:
+def _outliers(runs: Runs, predicted: Floats) -> tuple[Outlier, ...]:
     """Runs far from their point's median (where it was repeated) or from the model, by name."""
     cells = cells_of(runs)
     repeated = (cells.runs >= 3)[cells.cell_of_run]
@@ -165,18 +102,13 @@ def _outliers(runs: Runs, predicted: Floats) -> list[dict[str, Any]]:
         scatter = cells.run_sd if group is repeated else float(1.4826 * np.median(np.abs(away[members])))
         spread = max(LEAST_SPREAD, scatter)
         found += [int(i) for i in members[np.abs(away[members]) > OUTLYING * spread]]
-    return [
-        {
-            "run": runs.labels[i],
-            "time_s": float(runs.times_s[i]),
-            "expected_s": float(centre[i]),
-            "factor": float(runs.times_s[i] / centre[i]),
-        }
+    return tuple(
+        Outlier(runs.labels[i], float(runs.times_s[i]), float(centre[i]), float(runs.times_s[i] / centre[i]))
         for i in sorted(found)
-    ]
+    )
 
 
-def _structures(blend: Blend) -> list[dict[str, Any]]:
+def _structures(blend: Blend) -> tuple[Structure, ...]:
     """What the formula may lack, with the weight that the runs give it, heaviest first."""
     weights: dict[tuple[str, str], float] = {}
     for which, weight in zip(blend.extra, blend.weight, strict=True):
@@ -191,7 +123,7 @@ def _structures(blend: Blend) -> list[dict[str, Any]]:
         "linear": "and an overhead that grows with {}",
     }
     ranked = [list(weights.items())[place] for place in ties.in_order([-weight for weight in weights.values()])]
-    return [{"structure": texts[kind].format(name), "weight": weight} for (kind, name), weight in ranked]
+    return tuple(Structure(texts[kind].format(name), weight) for (kind, name), weight in ranked)
 
 
 @dataclass(frozen=True)

@@ -76,10 +76,7 @@ class LinearFit(Record):
 
 
 def fit_linear(formula: Formula, runs: Runs, *, relative: bool = False) -> LinearFit:
-    """Least squares over all runs with a constant; `relative` minimises errors relative to each point's mean time.
-
-    Raises ScenarioError if there are not more runs than determined coefficients.
-    """
+    """Least squares over all runs with a constant; `relative` minimises errors relative to each point's mean time."""
     columns = _columns(formula, runs.columns())
     scale = np.maximum(np.abs(columns).max(axis=0), 1e-300)
     times = runs.times_s

@@ -1,9 +1,8 @@
 """A fitted run-time model: parts that are summed, predictions with intervals, and what is known about each target."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,21 +11,19 @@ from scipy.special import stdtr, stdtrit
 
 from simulator.base import notebook, ties
 from simulator.base.arrays import Flags, Floats, Matrix, Vector
-from simulator.base.documents import FLAT, Record, at, read
+from simulator.base.documents import Data, at, read, to_dict
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
-from simulator.base.tables import Table, as_table
 from simulator.models.doubt import Doubt, Noise
-from simulator.models.file import check_level, model_of, read_model, write_model
+from simulator.models.file import FileForm, check_level
 from simulator.models.regression.blend import Blend, blend_from_dict, blend_to_dict
 from simulator.models.regression.least_squares import LinearFit
-from simulator.models.regression.runs import Cells, Runs
+from simulator.models.regression.runs import Cells
 
 QUANTILE_STEPS = 60
 """Most steps of false position; the bracket is tight, so that ten are usual."""
 CLOSE = 1e-7
 """Error of a quantile's probability at which the search ends."""
-FORMAT, WRITER = 1, "apportion fit"
 MAX_FAULTS = 20
 """Most faults named at once."""
 FAR = 4.0
@@ -104,7 +101,7 @@ class Part:
         """Its cost formula."""
         return self.fit.design.formula if isinstance(self.fit, Blend) else self.fit.formula
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Data:
         """Plain data for JSON."""
         return {
             "response": self.response,
@@ -137,8 +134,18 @@ class _PlainPart:
     terms: tuple[str, ...]
     points: Matrix
     observed: Matrix
-    fit: dict[str, Any]
+    fit: Data
     tails: Vector | None = None
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Times that were observed at exactly one point."""
+
+    mean: float
+    low: float
+    high: float
+    runs: int
 
 
 @dataclass(frozen=True)
@@ -156,8 +163,7 @@ class Predictions:
     """Factor by which each parameter lies outside its trained range, 1 inside; shape (n, parameters)."""
     names: tuple[str, ...]
     parts_s: dict[str, Floats]
-    observed: tuple[dict[str, Any] | None, ...]
-    """What was observed at exactly that point, if anything was."""
+    observed: tuple[Observed | None, ...]
     warnings: tuple[tuple[str, ...], ...]
 
     @property
@@ -183,7 +189,7 @@ class Predictions:
             f"Predictions, {self.level:.0%} intervals", notebook.table(rows, count=count), warnings=lines
         )
 
-    def to_list(self) -> list[dict[str, Any]]:
+    def to_list(self) -> list[Data]:
         """Plain data for JSON, one entry per target."""
         return [
             {
@@ -194,7 +200,7 @@ class Predictions:
                 "run_high": float(self.prediction_s[i, 1]),
                 "outside_training_range": bool(outside),
                 "distance": {name: float(x) for name, x in zip(self.names, self.distance[i], strict=True)},
-                "observed": self.observed[i],
+                "observed": to_dict(self.observed[i]),
                 "parts": {name: float(column[i]) for name, column in self.parts_s.items()},
                 "warnings": list(self.warnings[i]),
             }
@@ -203,9 +209,10 @@ class Predictions:
 
 
 @dataclass(frozen=True)
-class RuntimeModel(Record):
+class RuntimeModel(FileForm):
     """What `fit` returns: predicts, explains its warnings, and converts to plain data and back."""
 
+    FORMAT, KIND, WRITER = 1, "runtime", "apportion fit"
     method: str
     """`default`, `relative` or `ols`."""
     parts: tuple[Part, ...]
@@ -295,10 +302,6 @@ class RuntimeModel(Record):
             warnings=self._warnings(targets, distance, mean, prediction),
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {"format": FORMAT, "kind": "runtime", **super().to_dict()}
-
     def __repr__(self) -> str:
         said = "; ".join(f"{part.response} = {part.formula.text}" for part in self.parts)
         return f"RuntimeModel({said[:200]}, method {self.method})"
@@ -359,7 +362,7 @@ class RuntimeModel(Record):
         found: Floats = np.maximum(np.minimum(np.maximum(above, below), 1e6), 1.0)
         return found
 
-    def _observed(self, target: Floats) -> dict[str, Any] | None:
+    def _observed(self, target: Floats) -> Observed | None:
         totals = []
         for part in self.parts:
             same = np.flatnonzero((part.points == target).all(axis=1))
@@ -367,12 +370,8 @@ class RuntimeModel(Record):
                 return None
             totals.append(part.observed_s[same[0]])
         table = np.array(totals)
-        return {
-            "mean": float(table[:, 0].sum()),
-            "low": float(table[:, 1].sum()),
-            "high": float(table[:, 2].sum()),
-            "runs": int(table[:, 3].min()),
-        }
+        mean, low, high = table[:, :3].sum(axis=0).tolist()
+        return Observed(mean, low, high, int(table[:, 3].min()))
 
     def _warnings(
         self, targets: Floats, distance: Floats, mean: Floats, prediction: Floats
@@ -397,20 +396,6 @@ class RuntimeModel(Record):
                 lines.append("the prediction interval is wider than the prediction: measure nearer to this target")
             found.append(tuple(lines))
         return tuple(found)
-
-
-@dataclass(frozen=True)
-class RuntimeFile:
-    """What the file of a run-time model says."""
-
-    model: RuntimeModel = field(metadata=FLAT)
-    diagnostics: dict[str, Any] = field(default_factory=dict)
-    provenance: dict[str, Any] = field(default_factory=dict)
-
-
-def model_from_dict(document: Mapping[str, Any], *, place: str = "model") -> RuntimeModel:
-    """The inverse of `RuntimeModel.to_dict`; see `model_of`."""
-    return model_of(document, "runtime", RuntimeFile, writer=WRITER, newest=FORMAT, place=place).model
 
 
 def observed_table(cells: Cells) -> Floats:
@@ -474,56 +459,3 @@ def _log_sd(low: float, high: float, mean: float) -> float:
 def _around(inner: Floats, interval: Floats) -> Floats:
     """The interval, widened where needed to hold the inner values; shape (n, 2)."""
     return np.column_stack([np.minimum(inner[:, 0], interval[:, 0]), np.maximum(inner[:, -1], interval[:, 1])])
-
-
-@dataclass(frozen=True)
-class RuntimeFit:
-    """A fitted model with what is known about the fit."""
-
-    model: RuntimeModel
-    diagnostics: dict[str, Any]
-    provenance: dict[str, Any]
-    runs: dict[str, Runs]
-
-    def __repr__(self) -> str:
-        return f"RuntimeFit({self.model!r})"
-
-    def _repr_html_(self) -> str:
-        return self.model._repr_html_()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        plain = self.model.to_dict() | {"diagnostics": self.diagnostics, "provenance": self.provenance}
-        return {key: _finite(value) for key, value in plain.items()}
-
-
-save_runtime_fit = write_model
-
-
-def load_runtime_model(path: str | Path) -> RuntimeModel:
-    """Read a model that `save_runtime_fit` wrote; see `read_model`."""
-    return read_model(path, "runtime", RuntimeFile, writer=WRITER, newest=FORMAT)[0].model
-
-
-def predict_table(
-    model: RuntimeModel, at: Table | str | Path, *, level: float = LEVEL
-) -> tuple[dict[str, Any], Predictions]:
-    """Targets of a table or a CSV file by column, and their predictions in the same order.
-
-    Raises ScenarioError if the table lacks a parameter, holds something else than numbers, or a target is not
-    determined.
-    """
-    table = as_table(at)
-    values = {name: table.numbers(name) for name in model.names}
-    return values, model.predict(values, level=level, labels=table.labels())
-
-
-def _finite(value: Any) -> Any:
-    """The same with numbers that JSON lacks replaced by null."""
-    if isinstance(value, Mapping):
-        return {key: _finite(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(part) for part in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value

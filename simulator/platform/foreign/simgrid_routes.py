@@ -15,10 +15,7 @@ DEFAULT_LOOPBACK = (0.0, 1e10)
 
 
 def grouped(zones: Zones) -> dict[str, str]:
-    """The node of each host: its own, or the one that its property names.
-
-    Raises ScenarioError if hosts of a node are not alone together in a zone.
-    """
+    """The node of each host: its own, or the one that its property names."""
     found = {}
     for name, element in zones.hosts.items():
         found[name] = properties(element).get(NODE_PROPERTY, name) if element.tag == "host" else name
@@ -38,9 +35,6 @@ def grouped(zones: Zones) -> dict[str, str]:
 
 def make_topology(zones: Zones, groups: dict[str, str], *, meets: bool) -> Topology:
     """A star for nodes that are all in one flat cluster, else all routes.
-
-    Raises ScenarioError if there are too many nodes, or the hosts of one have unlike routes, or for links that messages
-    do not meet on where they are the narrowest.
 
     `meets`: whether messages share links.
     """
@@ -162,10 +156,7 @@ def _star(zone: Zone, zones: Zones, hosts: list[str], *, meets: bool) -> Star | 
 
 
 def _without_fat(zones: Zones, listed: Listed, *, meets: bool) -> Listed:
-    """Where messages share links: those on which they do not meet, and which are never the narrowest, as latency only.
-
-    Each route gets such a link for itself: what the route's narrowest link lets through never fills it.
-    """
+    """Links that are never the narrowest, as latency only, where messages share links."""
     used = {link >> 1 for passed in listed.table.values() for link in passed}
     if not meets or not used & zones.fat:
         return listed

@@ -151,10 +151,7 @@ class Zones:
         return tuple(link if self.links[link >> 1].shared else link ^ 1 for link in reversed(passed))
 
     def way(self, source: str, destination: str) -> tuple[int, ...] | None:
-        """Links from one host or router to another; None where no route is given.
-
-        Raises ScenarioError if several are as short, or it leads between a point and a zone next to it.
-        """
+        """Links from one host or router to another; None where no route is given."""
         if source == destination:
             return ()
         first, second = self.zone_of[source].above(), self.zone_of[destination].above()
@@ -290,10 +287,7 @@ class Hosts:
     profiles: dict[Path, LoadTrace] = field(default_factory=dict)
 
     def pe(self, name: str, element: Element, node: str) -> PE:
-        """A host as a PE of a node.
-
-        Raises ScenarioError, TraceError for what cannot be taken over, and if its profile cannot be read.
-        """
+        """A host as a PE of a node."""
         if element.attributes.get("state_file"):
             raise element.fault("state_file", "a profile is not read here; leave it out")
         for child in element.children:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 from simulator.base import files
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError
 from simulator.base.names import compact, patterns_of
 from simulator.base.yaml_document import read_document
@@ -37,7 +37,7 @@ class SwitchedNodes:
     members: Mapping[str, tuple[str, ...]]
     notes: tuple[str, ...] = ()
 
-    def entries(self) -> list[dict[str, Any]]:
+    def entries(self) -> list[Data]:
         """The switches as a scenario file lists them."""
         return [{"name": name, "nodes": _patterns(nodes)} for name, nodes in self.members.items()]
 
@@ -48,10 +48,7 @@ def _patterns(names: Sequence[str]) -> str | list[str]:
 
 
 def hostlist(text: str, place: str) -> list[str]:
-    """The names of a host list of Slurm: `tux[0-3,12],gpu[01-02]x[1-2]`.
-
-    Raises ScenarioError with the place, if it is none.
-    """
+    """The names of a host list of Slurm: `tux[0-3,12],gpu[01-02]x[1-2]`."""
     found: list[str] = []
     for part in _split(text, place):
         pieces = re.split(r"\[([^\]]*)\]", part)
@@ -95,10 +92,7 @@ def _range(text: str, place: str) -> list[str]:
 
 
 def switched_nodes(path: Path, names: Sequence[str]) -> SwitchedNodes:
-    """Which switch each of some nodes hangs on; switches above those of nodes are one core.
-
-    Raises ScenarioError with file and line, if it is no topology of switches, or a node is on none or on two.
-    """
+    """Which switch each of some nodes hangs on; switches above those of nodes are one core."""
     switches = _read_yaml(path) if path.suffix in (".yaml", ".yml") else _read_conf(path)
     by_name: dict[str, Switch] = {}
     for switch in switches:

@@ -29,10 +29,7 @@ class Element:
         return ScenarioError(f"{self.path}:{self.line}: {self.tag}{f' {name}' if name else ''}: {field_name}: {text}")
 
     def text(self, name: str, default: str | None = None) -> str:
-        """An attribute.
-
-        Raises ScenarioError if it is not there and has no default.
-        """
+        """An attribute."""
         found = self.attributes.get(name, default)
         if found is None:
             raise self.fault(name, "it is missing; add it")
@@ -79,8 +76,6 @@ def read_xml(path: Path) -> Element:
     """Read an XML file.
 
     A document type may be named, as SimGrid's files do, but is not fetched; declarations of entities are refused.
-
-    Raises ScenarioError with the line, if it is no XML, or too large, or has entities.
     """
     data = files.read_bytes(path, limit_bytes=MAX_BYTES)
     parser = expat.ParserCreate()

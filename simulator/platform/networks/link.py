@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import TypeAdapter
 
 from simulator.base import given, units
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError
 from simulator.base.form import Bandwidth, FileName, Form, Latency, any_kind
 from simulator.base.units import write_bandwidth, write_duration
@@ -105,7 +106,7 @@ class Link:
             self, latency_s=latency * self.latency_s, bandwidth_bytes_per_s=bandwidth * self.bandwidth_bytes_per_s
         )
 
-    def to_data(self, *, says_shared: bool = True) -> dict[str, Any]:
+    def to_data(self, *, says_shared: bool = True) -> Data:
         """The link as a file writes it, without its name."""
         if self.model is None:
             data = {
@@ -119,12 +120,12 @@ class Link:
         return data | ({"shared": True} if self.shared and says_shared else {})
 
 
-def message_data(model: MessageModel) -> dict[str, Any]:
+def message_data(model: MessageModel) -> Data:
     """Message times as a file writes them."""
     return model.to_data() | _source_data(model)
 
 
-def _source_data(of: MessageModel | Link) -> dict[str, Any]:
+def _source_data(of: MessageModel | Link) -> Data:
     """What links share their doubt by, where they have some."""
     return {} if of.doubt is None else {"source": of.source}
 

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from simulator.base.arrays import Flags, Floats, Ints
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError
 from simulator.base.form import Form, Size
 from simulator.models.network import LinkModel, MessageModel
@@ -50,7 +51,7 @@ class Topology(Protocol):
         `sources`, `destinations`: nodes of each pair, never the same; (pairs,).
         """
 
-    def to_data(self, names: Sequence[str]) -> dict[str, Any]:
+    def to_data(self, names: Sequence[str]) -> Data:
         """What a file says of it, where nodes have these names."""
 
     def of_nodes(self, nodes: Sequence[int], names: Sequence[str]) -> "Topology":
@@ -304,6 +305,6 @@ def alike(links: Sequence[Link]) -> bool:
     return len({(link.latency_s, link.bandwidth_bytes_per_s, link.shared, id(link.model)) for link in links}) <= 1
 
 
-def link_if_alike(private: Sequence[Link]) -> dict[str, Any]:
+def link_if_alike(private: Sequence[Link]) -> Data:
     """The link that all nodes have, if they are alike; else each node's entry says its own."""
     return {"link": private[0].to_data()} if alike(private) else {}

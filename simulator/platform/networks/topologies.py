@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Union
 
 import numpy as np
 from pydantic import ConfigDict, Discriminator, Field, model_validator
 
 from simulator.base.arrays import Ints
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError
 from simulator.base.form import NOT_BACKWARDS, Form, Names, one_of
 from simulator.base.names import all_names, check_known, compact, turns
@@ -101,7 +102,7 @@ class Listed:
         place = np.arange(first[-1]) - np.repeat(first[:-1] - self._first[row], lengths)
         return first, self._passed[place]
 
-    def to_data(self, names: Sequence[str]) -> dict[str, Any]:  # noqa: ARG002 - it has its own
+    def to_data(self, names: Sequence[str]) -> Data:  # noqa: ARG002 - it has its own
         """Links by name, and routes."""
         routes = [
             {
@@ -231,7 +232,7 @@ class Tree:
         passed[first[:-1][away] + 2] = 2 * (len(self.private) + below[away]) + DOWN
         return first, passed
 
-    def to_data(self, names: Sequence[str]) -> dict[str, Any]:
+    def to_data(self, names: Sequence[str]) -> Data:
         """The link of all nodes, if it is one, and the switches with their nodes."""
         switches = []
         for number, uplink in enumerate(self.uplinks):
@@ -384,7 +385,7 @@ class Torus:
             offset += int(np.prod(starts))
         return first, passed
 
-    def to_data(self, names: Sequence[str]) -> dict[str, Any]:  # noqa: ARG002 - names none
+    def to_data(self, names: Sequence[str]) -> Data:  # noqa: ARG002 - names none
         """Shape and link."""
         return {"topology": "torus", "shape": list(self.shape), "link": self.link.to_data()}
 
@@ -446,7 +447,7 @@ class Mesh:
         link = low * (2 * self.node_count - low - 1) // 2 + high - low - 1
         return np.arange(sources.size + 1), 2 * link + np.where(sources < destinations, UP, DOWN)
 
-    def to_data(self, names: Sequence[str]) -> dict[str, Any]:  # noqa: ARG002 - names none
+    def to_data(self, names: Sequence[str]) -> Data:  # noqa: ARG002 - names none
         """The link."""
         return {"topology": "mesh", "link": self.link.to_data()}
 
@@ -495,7 +496,7 @@ class Bus:
         """The bus."""
         return np.arange(sources.size + 1), np.zeros(sources.size, dtype=np.int64)
 
-    def to_data(self, names: Sequence[str]) -> dict[str, Any]:  # noqa: ARG002 - names none
+    def to_data(self, names: Sequence[str]) -> Data:  # noqa: ARG002 - names none
         """The one link."""
         return {"topology": "bus", "link": self.link.to_data(says_shared=False)}
 
@@ -542,7 +543,7 @@ class Star:
         parts = [up, down] if self.backbone is None else [up, np.full_like(up, 2 * len(self.private)), down]
         return np.arange(sources.size + 1) * len(parts), np.stack(parts, axis=1).reshape(-1)
 
-    def to_data(self, names: Sequence[str]) -> dict[str, Any]:  # noqa: ARG002 - names none
+    def to_data(self, names: Sequence[str]) -> Data:  # noqa: ARG002 - names none
         """The link of all nodes, if it is one, and the backbone."""
         above = {} if self.backbone is None else {"backbone": self.backbone.to_data(says_shared=False)}
         return {"topology": "star", **link_if_alike(self.private), **above}

@@ -48,8 +48,6 @@ class BlockColumns:
         each has its own number of them, spread evenly. With 1 for each process that is the block-cyclic distribution
         of HPL; unequal ones are those of Kalinov and Lastovetsky, "Heterogeneous distribution of computations solving
         linear algebra problems on networks of heterogeneous computers", 2001.
-
-        Raises ScenarioError if a cycle is longer than all blocks, and longer than 1 for each process.
         """
         per_cycle = np.array(configuration.partition, dtype=np.int64)
         cycle = int(per_cycle.sum())

@@ -91,10 +91,7 @@ class Farm(Work):
         return (units * self.unit_bytes,) if self.unit_bytes else ()
 
     def program(self, configuration: Configuration) -> Program:
-        """One farm; a process without units takes no part.
-
-        Raises ScenarioError if under `static` the parts do not add up to the units.
-        """
+        """One farm; a process without units takes no part."""
         told = self.scheduling
         if told.rule == "static":
             team = Team.of(configuration, total=self.count, noun="units", name="units")

@@ -81,13 +81,7 @@ class Fft3d(Work):
 
 
 def _exchanges(takes_part: Flags, place: Ints, parts: Ints, stride: int, own_bytes: Ints) -> Loop:
-    """Pairwise rounds among the processes of a row or column of the grid.
-
-    `place`: of each process in its row or column; (P,).
-    `parts`: positions of each of those places; the ones with none take no part.
-    `stride`: how far apart neighbours in it are numbered.
-    `own_bytes`: what a process sends for each position of its partner; (P,).
-    """
+    """Pairwise rounds among the processes of a row or column of the grid."""
     members = np.flatnonzero(parts)
     rank = np.searchsorted(members, place)
     turns = np.arange(1, members.size)[:, np.newaxis]

@@ -173,11 +173,7 @@ class Hpl(Work):
         return Program(rows, tuple((WORD_BYTES * held).tolist()), self.waiting == "polling")
 
     def _grid_row(self, place: tuple[int, ...], grid: Shape, left: Floats, behind: Floats) -> tuple[Operation, ...]:
-        """What the process at a place does: steps in cycles of the grid's columns, then those that fill no cycle.
-
-        `left`: its rows from each block's diagonal down; (K,).
-        `behind`: its columns behind each block; (K,).
-        """
+        """What the process at a place does: steps in cycles of the grid's columns, then those that fill no cycle."""
         rows, columns = grid
         across = tuple(place[0] * columns + column for column in range(columns))
         down = tuple(row * columns + place[1] for row in range(rows))
@@ -305,8 +301,6 @@ def with_hpl_dat(parameters: Parameters, named: "NamedFiles") -> tuple[dict[str,
     """Parameters with those of the HPL.dat that they name in its place, and what is to be known of it.
 
     What is said next to it holds in place of the file's: so one of several values is chosen.
-
-    Raises ScenarioError if the file is none, or asks for several runs or for what is not simulated; with its line.
     """
     if KEY not in parameters:
         return dict(parameters), ()

@@ -72,10 +72,7 @@ class GridProduct(Work):
         return Grid.near(self.n, partition, grid or self._shape(len(partition), "advice")).partition
 
     def grid(self, configuration: Configuration) -> Grid:
-        """The grid that a partition describes.
-
-        Raises ScenarioError if it describes none.
-        """
+        """The grid that a partition describes."""
         return Grid.of(self.n, configuration, self.shape(configuration), noun="elements of C", power="n**2")
 
     def movable(self, configuration: Configuration) -> Movable | None:

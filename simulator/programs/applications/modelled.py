@@ -82,10 +82,7 @@ class Modelled(Work):
         return PROCESSES in self.model.names
 
     def time_s(self, processes: int) -> float:
-        """T: seconds that the model predicts for so many processes of equal share.
-
-        Raises ScenarioError if the model has no answer there, or one that is no time.
-        """
+        """T: seconds that the model predicts for so many processes of equal share."""
         mean_s = float(self._predict(processes).mean_s[0])
         if not (math.isfinite(mean_s) and mean_s > 0):
             found = f"it predicts {mean_s:.4g} s for {processes} processes, which is no time"
@@ -121,10 +118,7 @@ class Modelled(Work):
         return self._program(configuration, {})
 
     def hosted_on(self, configuration: Configuration, platform: "Platform") -> Program:
-        """The same with the waits for links and disks of a platform.
-
-        Raises ScenarioError if the partition does not fit, or a node has no disk and a part acts on disks.
-        """
+        """The same with the waits for links and disks of a platform."""
         return self._program(configuration, self._slower(configuration, platform))
 
     def _program(self, configuration: Configuration, slower: Mapping[str, Floats]) -> Program:
@@ -236,8 +230,6 @@ def _disk(platform: "Platform", node: int) -> float:
 
 def make(parameters: Parameters, model: "RuntimeModel | None") -> Modelled:
     """Check the parameters against the model.
-
-    Raises ScenarioError if there is no model, or the parameters do not fit it; one line per fault.
 
     `parameters`: `units`, and what the model needs but `P`.
     `model`: written by `apportion fit`.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from simulator.base import units
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError, meant
 from simulator.programs.applications.work import Work
 
@@ -31,14 +32,11 @@ class Field(Protocol):
         """What it is, for those who write scenarios."""
 
     @property
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> Data:
         """Its JSON Schema."""
 
     def parse(self, value: float | str) -> Any:
-        """Its value.
-
-        Raises ValueError if the value does not fit, with what to give.
-        """
+        """Its value."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Whole:
     meaning: str = ""
 
     @property
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> Data:
         """Integers within the bounds."""
         return {"type": "integer", "minimum": self.least, "maximum": self.most}
 
@@ -80,7 +78,7 @@ class Positive:
     meaning: str = ""
 
     @property
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> Data:
         """Numbers above 0."""
         return {"type": "number", "exclusiveMinimum": 0}
 
@@ -100,7 +98,7 @@ class Choice:
     meaning: str = ""
 
     @property
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> Data:
         """The names."""
         return {"enum": list(self.names)}
 
@@ -119,7 +117,7 @@ class Duration:
     meaning: str = ""
 
     @property
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> Data:
         """A text."""
         return {"type": "string"}
 
@@ -135,10 +133,7 @@ class Duration:
 
 
 def check_steps(n: int, nb: int) -> None:
-    """Refuse blocks so narrow that a matrix has more than `MOST_STEPS` of them.
-
-    Raises ScenarioError with how many there would be.
-    """
+    """Refuse blocks so narrow that a matrix has more than `MOST_STEPS` of them."""
     if (count := -(-n // nb)) > MOST_STEPS:
         found = f"it is {nb}, which makes {count} blocks of n = {n}"
         raise ScenarioError(f"application: parameters: nb: {found}; make at most {MOST_STEPS}")
@@ -158,12 +153,9 @@ class Counted:
     """Parameters that say how the problem is solved, which a user may choose; the others are the problem."""
 
     def work(self, parameters: Parameters, model: "RuntimeModel | None") -> Work:
-        """The application with its parameters.
-
-        Raises ScenarioError if parameters are missing, unknown, or not what they may be, or there is a model.
-        """
+        """The application with its parameters."""
         known = ", ".join(self.parameters)
-        values, faults = dict[str, Any](), list[str]()
+        values, faults = Data(), list[str]()
         if model is not None:
             faults.append(f"application: model: the costs of {self.name} are counted; leave the model out")
         for name, field in self.parameters.items():

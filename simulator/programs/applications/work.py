@@ -35,10 +35,7 @@ class Team:
 
     @classmethod
     def of(cls, configuration: Configuration, *, total: int, noun: str, name: str) -> "Team":
-        """Those of a partition that divides a total.
-
-        Raises ScenarioError if the units do not add up.
-        """
+        """Those of a partition that divides a total."""
         found = sum(configuration.partition)
         if found != total:
             raise wrong_sum(configuration, found, total=total, noun=noun, name=name)
@@ -103,10 +100,7 @@ class Grid:
 
     @classmethod
     def of(cls, side: int, configuration: Configuration, shape: Shape, *, noun: str, power: str) -> "Grid":
-        """The grid that a partition of the elements of a square describes.
-
-        Raises ScenarioError if it describes none; the elements are called by the noun, their number by the power.
-        """
+        """The grid that a partition of the elements of a square describes."""
         partition = configuration.partition
         elements = np.array(partition, dtype=np.int64).reshape(shape)
         grid = cls(elements.sum(axis=1) // side, elements.sum(axis=0) // side)

@@ -96,10 +96,7 @@ class Seg:
     graphs: tuple[Graph, ...]
 
     def graph(self, name: str | None = None) -> Graph:
-        """A graph by its name; the first one if none is named.
-
-        Raises ScenarioError if there is none of that name.
-        """
+        """A graph by its name; the first one if none is named."""
         if name is None and self.graphs:
             return self.graphs[0]
         found = [graph for graph in self.graphs if graph.name == name]
@@ -148,10 +145,7 @@ class Fault:
 
 
 def check(seg: Seg) -> None:
-    """Refuse a graph that cannot be evaluated, whatever its parameters are.
-
-    Raises ScenarioError with one line per fault.
-    """
+    """Refuse a graph that cannot be evaluated, whatever its parameters are."""
     found = faults(seg)
     if found:
         raise ScenarioError([str(fault) for fault in found])
@@ -382,9 +376,6 @@ class Totals:
 def visits(seg: Seg, values: Values, *, graph: str | None = None) -> tuple[Visit, ...]:
     """How often each step is expected to run, those of called graphs by each call.
 
-    Raises ScenarioError if a value is missing, a probability is outside [0, 1], probabilities do not add up to 1, or a
-    count is below 0, with the step and the values.
-
     `seg`: one that `check` accepts.
     `values`: each of the graph's parameters: a number, or an array; arrays broadcast to one shape.
     `graph`: where execution begins; by default in the first graph.
@@ -433,8 +424,6 @@ def expected_time(
     working_set_bytes: ArrayLike | None = None,
 ) -> Times:
     """The expected time, with its range where costs or amounts are ranges.
-
-    Raises ScenarioError as `total_ruv`; or if an operation has no cost.
 
     `costs`: of one PE; its method says which RUVs are used.
     `working_set_bytes`: of graphs that say none.

@@ -192,10 +192,7 @@ ROW_COLUMN_BROADCAST = Template(
 
 
 def _master_worker(stage: Stage) -> tuple[Row, ...]:
-    """`prepare` at the master, `input` bytes to each worker, `work`, `result` bytes back, `finish` at the master.
-
-    The master's own steps are evaluated for all units, `work` for a process's own; it takes part without units too.
-    """
+    """`prepare` at the master, `input` bytes to each worker, `work`, `result` bytes back, `finish` at the master."""
     units, total = stage.team.units, int(stage.team.units.sum())
     workers = np.flatnonzero(units[1:]) + 1
     work = stage.compute("work")

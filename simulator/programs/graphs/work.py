@@ -139,10 +139,7 @@ class SegWork(Work):
         return tuple(found * self.iterations)[:MOST_MESSAGES]
 
     def band(self, resource: HardwareModel) -> SpeedBand:
-        """Units per second over units on a PE, for two processes; a band where costs or amounts are ranges.
-
-        Raises ScenarioError if the steps take no time there, or less than none.
-        """
+        """Units per second over units on a PE, for two processes; a band where costs or amounts are ranges."""
         if id(resource) not in self._bands:
             sizes = self._knots
             times = self._own_s(resource, sizes, FEW)
@@ -162,8 +159,6 @@ class SegWork(Work):
 
     def program_on(self, configuration: Configuration, resources: Sequence[HardwareModel]) -> Program:
         """The operations of all processes.
-
-        Raises ScenarioError if the partition does not fit, or a step cannot be evaluated.
 
         `resources`: of the PE that each process runs on.
         """
@@ -190,10 +185,7 @@ class SegWork(Work):
         return tuple(dict.fromkeys(lines))
 
     def seconds(self, step: str, names: Values, resource: HardwareModel) -> Times:
-        """Times of a step on a PE.
-
-        Raises ScenarioError if the graph cannot be evaluated there, or takes less than no time.
-        """
+        """Times of a step on a PE."""
         one = self.steps[step]
         values = {name: formula.evaluate(names) for name, formula in one.arguments.items()}
         try:
@@ -297,8 +289,6 @@ class Placed:
 def make_seg_work(seg: Seg, asked: Asked, resources: Sequence[HardwareModel]) -> SegWork:
     """Check a graph, a template and resource models against each other.
 
-    Raises ScenarioError with one line per fault, each beginning with its field.
-
     `resources`: those of the platform's PEs, the first PE's first.
     """
     check(seg)
@@ -325,10 +315,7 @@ def make_seg_work(seg: Seg, asked: Asked, resources: Sequence[HardwareModel]) ->
 
 
 def with_parameters(work: SegWork, parameters: Mapping[str, float | str]) -> SegWork:
-    """The same with other parameters.
-
-    Raises ScenarioError as `make_seg_work`.
-    """
+    """The same with other parameters."""
     return make_seg_work(work.seg, replace(work.asked, parameters=parameters), work.resources)
 
 

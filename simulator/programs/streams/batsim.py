@@ -28,9 +28,6 @@ def parse_batsim(text: str, path: Path, *, machine_processors: int | None = None
     Jobs are in the order of submission, those of one moment in the order of the file. A job without a walltime, or
     with -1, has no limit.
 
-    Raises ScenarioError for a document of another form, jobs that are larger than the machine or come twice, and
-    profiles whose run time depends on the platform: one line each.
-
     `text`, `path`: the document, and the file that it stands in.
     `machine_processors`: size of the machine, in place of the document's `nb_res`.
 

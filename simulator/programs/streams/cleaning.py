@@ -79,10 +79,6 @@ class RawJobs:
 def clean(raw: RawJobs, cleaning: str = "strong", *, machine_processors: int | None = None) -> Stream:
     """The stream of a log's jobs.
 
-    Raises ScenarioError if there is no such cleaning, no size of the machine, or no job is left; with `none` for jobs
-    that are larger than the machine, lack processors, submission or run time, have negative times, or are not in the
-    order of their submission: a line each.
-
     `raw`: the jobs as they are in the log. Lines about parts of a job, between checkpoints or swaps, are left out in
     any case; the line that sums the job up stays.
     `cleaning`: `strong`: only jobs that ask for and got no more processors than the machine has (where one of the two
@@ -213,10 +209,7 @@ _RULES: Final[Mapping[str, Callable[[RawJobs, int], RawJobs]]] = {"strong": _str
 
 
 def tell(place: str, faults: Sequence[str], count: int | None = None) -> None:
-    """Raise what was found wrong in a file, in up to `MOST_FAULTS` lines.
-
-    Raises ScenarioError if anything was found.
-    """
+    """Raise what was found wrong in a file, in up to `MOST_FAULTS` lines."""
     if max(len(faults), count or 0) > MOST_FAULTS:
         more = "more" if count is None else f"{count - MOST_FAULTS + 1} more"
         raise ScenarioError([*faults[: MOST_FAULTS - 1], f"{place}: there are {more} faults like these"])

@@ -163,11 +163,7 @@ def _drawn(
 
 
 def _sizes(law: _Law, jobs: int, processors: int, draw: np.random.Generator) -> Ints:
-    """One processor, or 2 to the power of a two-stage uniform number that may be rounded.
-
-    Rounded powers could pass a machine whose size is none: such jobs get the whole machine. On a machine too small for
-    the distances of the law, its middle and least size are moved into the range that is left.
-    """
+    """One processor, or 2 to the power of a two-stage uniform number that may be rounded, within the machine."""
     high = max(0.0, math.log2(processors) - law.below_machine)
     low = min(law.low, high)
     middle = min(max(low, high - law.below_high), high)
@@ -191,11 +187,7 @@ def _runs(law: _Law, sizes: Ints, draw: np.random.Generator) -> Floats:
 
 
 def _arrivals(law: _Law, jobs: int, start_hour: float, draw: np.random.Generator) -> Floats:
-    """Seconds after the start: when the points of all arrivals so far have been paid.
-
-    Each arrival costs points, each half hour pays as many as its weight, evenly: the authors' loop over half hours
-    with its remainders is this inverse of the points paid so far, which needs no loop.
-    """
+    """Seconds after the start: when the points of all arrivals so far are paid by the weights of half hours."""
     logs = np.full(jobs, np.inf)
     while (again := np.flatnonzero(logs > MOST_LOG_GAP)).size:
         logs[again] = draw.gamma(*law.rush, again.size)

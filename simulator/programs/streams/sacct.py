@@ -46,9 +46,6 @@ def parse_sacct(text: str, path: Path) -> RawJobs:
 
     Steps of jobs (`123.batch`) are left out, and so are jobs that have not started or not ended; notes say how many.
     Times carry no zone and are read as UTC, so that second 0 of the stream is the first submission.
-
-    Raises ScenarioError for a column that is missing, lines of another length, and cells that are no times or numbers:
-    one line each.
     """
     rows = text.split("\n")
     table = _Table(path, tuple(name.strip() for name in rows[0].removesuffix("\r").split("|")))

@@ -44,9 +44,6 @@ _NAMED: Final = {
 def read_swf(path: Path) -> RawJobs:
     """The jobs of a log as they stand in the file, plain or packed with gzip.
 
-    Raises ScenarioError if the file cannot be read or has no job, for lines without 18 numbers, and for a second
-    header: one line each.
-
     Notes
     -----
     S. J. Chapin et al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999; version

@@ -150,11 +150,7 @@ def _shares(tail: int) -> Floats:
 
 
 def _ranks(draw: np.random.Generator) -> Ints:
-    """A rank of popularity from 1 for each value of the head, the greatest estimate first, which has rank 1.
-
-    Going up the values, each gets a rank that a value up to its place had in a log and that is left, the more popular
-    of two drawn; a rank that no later value had is given out before it is lost.
-    """
+    """A rank of popularity for each value of the head, the greatest first; the more popular of two drawn."""
     last = {rank: place for place, row in enumerate(POPULARITY) for rank in row}
     pool, found = [rank for rank in POPULARITY[0] if rank != 1], [1]
     for place in range(1, HEAD):
@@ -167,10 +163,7 @@ def _ranks(draw: np.random.Generator) -> Ints:
 
 
 def _assigned(run_s: Floats, limits: Floats, draw: np.random.Generator) -> Floats:
-    """A limit for each job: from the longest job down, one at random of those left that are not below its run time.
-
-    `limits` are ascending, and the k-th is not below the k-th shortest run time, so that one is always left.
-    """
+    """A limit for each job: from the longest job down, one at random of those left that are not below its run time."""
     longest_first = np.argsort(-run_s, kind="stable")
     left = limits[::-1].tolist()
     until = np.searchsorted(-limits[::-1], -run_s[longest_first], side="right").tolist()

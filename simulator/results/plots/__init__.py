@@ -19,7 +19,7 @@ from simulator.results.plots.outcome import (
     sensitivity,
     verification,
 )
-from simulator.results.plots.speeds import builders, kernels, predicted, speed
+from simulator.results.plots.speeds import builders, kernels, speed
 from simulator.results.plots.things import drawing_of, plot
 from simulator.results.plots.timelines import timeline
 

@@ -232,7 +232,7 @@ def neighbours(model: "NeighboursModel") -> Drawing:
 
         counts = list(range(1, model.pe_count + 1))
         for place, (dash, name) in enumerate(zip(itertools.cycle(_DASHES), sorted(model.kernels), strict=False)):
-            size = float(np.max(model.kernels[name].sizes))
+            size = float(np.max(model.kernel_uses[name].sizes))
             kept = [model.together_share(name, size, count) for count in counts]
             axes.plot(counts, kept, color=series(place), ls=dash, marker="o", ms=5, lw=1.6, label=name)
         axes.set(xlabel="PEs that compute at once", ylabel="speed kept by each", ylim=(0, 1.05))

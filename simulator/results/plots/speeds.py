@@ -1,4 +1,4 @@
-"""Speed over problem size: bands with cuts and held-out points, kernels on PEs, what a memory model predicts."""
+"""Speed over problem size: bands with cuts and held-out points, kernels on PEs."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from simulator.base.arrays import Floats
-    from simulator.models.predicted_speed_check import SpeedPrediction
-    from simulator.models.speed import SpeedBand, SpeedSurface
+    from simulator.models.speed import SpeedBand, SpeedPoint, SpeedSurface
 
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P")
 _DASHES: Final = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (10, 3)))
@@ -21,13 +20,12 @@ _SCALES: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (0.0, ""))
 
 def speed(
     found: "SpeedBand | SpeedSurface",
-    points: Sequence[Entry] = (),
+    points: "Sequence[SpeedPoint]" = (),
     *,
     held_out: "tuple[Floats, Floats] | None" = None,
 ) -> Drawing:
     """Draw speed over problem size: band, cuts and held-out points; of a surface, a band per number of columns.
 
-    `points`: measured points: `size_elements` and `speed` with `low`, `mid`, `high`.
     `held_out`: sizes and speeds that no builder saw.
     """
     bands: Any = getattr(found, "bands", None) or (found,)
@@ -38,7 +36,7 @@ def speed(
 
 
 def builders(
-    found: "Mapping[str, tuple[SpeedBand, Sequence[Entry]]]", *, title: str, held_out: "tuple[Floats, Floats]"
+    found: "Mapping[str, tuple[SpeedBand, Sequence[SpeedPoint]]]", *, title: str, held_out: "tuple[Floats, Floats]"
 ) -> Drawing:
     """Draw the bands of several builders over problem size, one below the other.
 
@@ -56,7 +54,7 @@ def _draw_bands(
     axes: "Axes",
     *,
     bands: "Sequence[tuple[str, SpeedBand]]",
-    points: Sequence[Entry],
+    points: "Sequence[SpeedPoint]",
     held_out: "tuple[Floats, Floats] | None",
 ) -> None:
     """Each band with its middle as a line of a pattern of its own; cuts as bars, held-out points as crosses."""
@@ -71,9 +69,8 @@ def _draw_bands(
         axes.fill_between(sizes, low, high, color=series(place), alpha=0.25, lw=0)
         axes.plot(sizes, mid, color=series(place), ls=_DASHES[place], lw=1.6, label=text)
     for place, point in enumerate(points):
-        low, high = (point["speed"][end] / scale for end in ("low", "high"))
-        text = "cuts" if place == 0 else ""
-        axes.plot([point["size_elements"]] * 2, [low, high], color=INK, lw=2.4, label=text or None)
+        text, ends = "cuts" if place == 0 else "", [point.speed.low / scale, point.speed.high / scale]
+        axes.plot([point.size_elements] * 2, ends, color=INK, lw=2.4, label=text or None)
     if held_out is not None:
         axes.plot(held_out[0], held_out[1] / scale, "x", color=series(2), ms=5, label="held out")
     axes.set(xlabel="problem size in elements", ylabel=f"speed in {prefix}units/s", xscale="log")
@@ -84,41 +81,6 @@ def _draw_bands(
 def _scale(largest: float) -> tuple[float, str]:
     """What speeds are divided by, and the prefix of their unit."""
     return next((scale or 1.0, prefix) for scale, prefix in _SCALES if largest >= scale)
-
-
-def predicted(found: "SpeedPrediction") -> Drawing:
-    """Draw the measured band, its points, and both predictions of a memory model, with the edges of levels."""
-    title = f"{found.kernel}: mean error {found.errors(found.by_model).mean():.1%}"
-    return Drawing("predicted", title, {"all": partial(_draw_predicted, found=found)}, title, (2.8, 2.6))
-
-
-def _draw_predicted(axes: "Axes", *, found: "SpeedPrediction") -> None:
-    """Points, predictions, the reference and the edges of levels."""
-    band, colours = found.band, [series(place) for place in range(3)]
-    axes.fill_between(band.sizes, band.low, band.high, color=colours[0], alpha=0.2, lw=0, label="band")
-    lines: dict[str, dict[str, Any]] = {
-        "predicted by the memory model": {"y": found.by_model, "color": colours[1], "ls": "-"},
-        "by its levels alone": {"y": found.by_levels, "color": colours[2], "ls": "--"},
-    }
-    axes.plot(found.sizes, found.measured, "o", color=colours[0], ms=4, label="measured")
-    for text, line in lines.items():
-        axes.plot(found.sizes, line.pop("y"), lw=1.5, label=text, **line)
-    at = found.sizes[found.reference], found.measured[found.reference]
-    axes.plot(*at, "o", color=colours[0], ms=9, mfc=PAPER, label="taken as known")
-    axes.set(xlabel="problem size in elements", ylabel="volume per second", xscale="log", ylim=(0, None))
-    left, right = axes.get_xlim()
-    for level, edge in zip(found.levels, found.edges_elements.tolist(), strict=False):
-        if left < edge < right:
-            axes.axvline(edge, color=INK, alpha=0.5, lw=0.9, ls=(0, (1, 2)))
-            text = f"{level.name} {units.show_size(level.capacity_bytes, 2)}"
-            axes.annotate(
-                text,
-                (edge, 0),
-                xycoords=("data", "axes fraction"),
-                xytext=(3, 4),
-                textcoords="offset points",
-                fontsize=8,
-            )
 
 
 class _Point(NamedTuple):

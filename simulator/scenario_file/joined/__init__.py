@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from simulator.base import files, units
 from simulator.base.arrays import Floats
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError
 from simulator.base.names import compact, counted, expanded
 from simulator.base.provenance import provenance
@@ -20,10 +20,11 @@ from simulator.models.memory import MemoryLevel
 from simulator.models.speed import SpeedBand
 from simulator.platform.foreign.slurm import switched_nodes
 from simulator.platform.networks.link import Link, model_of
+from simulator.platform.nodes import Node
 from simulator.scenario_file.joined.inputs import CalibratedNode, Inputs, LinkFile, read_inputs
 from simulator.scenario_file.joined.kinds import RULE, Likeness, common_band, doubts, kinds_of, likeness, shared_by
-from simulator.scenario_file.nodes import speed_data
-from simulator.scenario_file.written import node_entry, safe_name, written
+from simulator.scenario_file.nodes import node_entry, speed_data
+from simulator.scenario_file.written import safe_name, written
 
 __all__ = ["MOST_DAYS", "RULE", "JoinedPlatform", "join_platform"]
 
@@ -117,8 +118,8 @@ class Kind:
     swap_bytes: int | None
     speeds: dict[str, SpeedBand]
     levels: tuple[MemoryLevel, ...]
-    domains: tuple[dict[str, Any], ...] = ()
-    uses: dict[str, Any] = field(default_factory=dict)
+    domains: tuple[Data, ...] = ()
+    uses: Data = field(default_factory=dict)
 
     @property
     def pe_pattern(self) -> str:
@@ -130,9 +131,9 @@ class Kind:
 class Links:
     """Links of a scenario file between nodes and, if known, within one."""
 
-    between: dict[str, Any]
-    within: dict[str, Any] | None
-    tree: dict[str, Any] | None = None
+    between: Data
+    within: Data | None
+    tree: Data | None = None
     """Link, uplink and switches of a network of two levels, where they are known."""
 
 
@@ -144,9 +145,7 @@ class Written:
     warnings: tuple[str, ...]
 
 
-def scenario_text(
-    kinds: Sequence[Kind], links: Links, *, kernel: str, made: dict[str, Any], warnings: Sequence[str]
-) -> Written:
+def scenario_text(kinds: Sequence[Kind], links: Links, *, kernel: str, made: Data, warnings: Sequence[str]) -> Written:
     """The scenario: every node of every kind, an application of the kernel's own with equal parts."""
     able = [kind for kind in kinds if kernel in kind.speeds]
     chosen = example(kernel, _room(able, kernel))
@@ -170,7 +169,7 @@ def scenario_text(
     return Written(written(document, head=list(_head(kinds, chosen, made, unique))), unique)
 
 
-def _head(kinds: Sequence[Kind], chosen: Example, made: dict[str, Any], warnings: Sequence[str]) -> Iterator[str]:
+def _head(kinds: Sequence[Kind], chosen: Example, made: Data, warnings: Sequence[str]) -> Iterator[str]:
     """Lines of the comment."""
     yield f"Joined by `apportion cluster --join`, apportion {made['versions']['apportion']}, on {made['made']}, from"
     yield from (f"  {name} {digest}" for name, digest in made["inputs"].items())
@@ -185,7 +184,7 @@ def _head(kinds: Sequence[Kind], chosen: Example, made: dict[str, Any], warnings
     yield f"The application ({chosen.name}) and the configurations are a beginning: edit them."
 
 
-def _platform(kinds: Sequence[Kind], links: Links) -> dict[str, Any]:
+def _platform(kinds: Sequence[Kind], links: Links) -> Data:
     nodes = [_node(kind) for kind in kinds]
     if links.tree is not None:
         tree = {"topology": "tree", "contention": "fair", **links.tree, "loopback": links.within or links.between}
@@ -196,19 +195,13 @@ def _platform(kinds: Sequence[Kind], links: Links) -> dict[str, Any]:
     return {"nodes": nodes, "network": network}
 
 
-def _node(kind: Kind) -> dict[str, Any]:
+def _node(kind: Kind) -> Data:
     counts = {} if kind.pe_count == 1 else {"count": kind.pe_count}
     # doubt of one model is doubt of all PEs of the kind
     speeds = {kernel: speed_data(replace(_rounded(band), source=kind.names)) for kernel, band in kind.speeds.items()}
-    return node_entry(
-        kind.names,
-        memory_bytes=kind.memory_bytes,
-        swap_bytes=kind.swap_bytes,
-        levels=kind.levels,
-        domains=kind.domains,
-        uses=kind.uses,
-        pes=[{"name": kind.pe_pattern, **counts, "speeds": speeds}],
-    )
+    node = Node(kind.names, kind.memory_bytes, kind.swap_bytes, levels=kind.levels)
+    pes = [{"name": kind.pe_pattern, **counts, "speeds": speeds}]
+    return node_entry(node, kind.names, domains=kind.domains, uses=kind.uses, pes=pes)
 
 
 def _rounded(band: SpeedBand) -> SpeedBand:
@@ -222,7 +215,7 @@ def _digits(values: Floats) -> Floats:
     return np.array([float(f"{value:.{DIGITS}g}") for value in values])
 
 
-def _configuration(kinds: Sequence[Kind], able: Sequence[Kind]) -> dict[str, Any]:
+def _configuration(kinds: Sequence[Kind], able: Sequence[Kind]) -> Data:
     if len(able) == len(kinds):
         return {"partition": "equal"}
     pes = []
@@ -255,7 +248,7 @@ class JoinedPlatform:
     likenesses: tuple[tuple[int, int, Likeness], ...]
     """Every two calibrated nodes compared."""
     warnings: tuple[str, ...]
-    provenance: dict[str, Any]
+    provenance: Data
 
     @property
     def summary(self) -> tuple[str, ...]:
@@ -279,7 +272,7 @@ class JoinedPlatform:
         known = {(one, other) for one, other, found in self.likenesses if found.alike}
         return kinds_of(len(self.nodes), lambda one, other: (one, other) in known)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Data:
         """Plain data for JSON."""
         return {
             "format": 1,

@@ -5,23 +5,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from simulator.base import files
-from simulator.base.documents import in_file, read
+from simulator.base.documents import Data, in_file, read
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import INSTRUCTION, Machine, SharedCache, Topology
-from simulator.models.file import ModelFile, model_of
+from simulator.models.file import ModelFile
 from simulator.models.memory import MemoryLevel
 from simulator.models.network import LinkModel, MessageModel, PacketModel
-from simulator.models.speed import FORMAT as SPEED_FORMAT
-from simulator.models.speed import SpeedBand, SpeedFile, SpeedSurface
+from simulator.models.speed import SpeedBand, SpeedFile
 from simulator.platform.domains import neighbours_data, neighbours_of, unlike_pes
 from simulator.scenario_file.caches import CacheGroups, cache_groups, shared_levels
 
+Document = Mapping[str, object]
+"""A JSON object that no form has read yet."""
 KINDS = ("speed", "memory", "network", "neighbours", "node")
 """Kinds of files that can be joined."""
-FORMAT = 1
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _BARE = {"sizes_bytes", "packet_bytes"}
 """Keys of plain message times."""
@@ -51,20 +50,19 @@ class _Provenance:
 class NodeFile(ModelFile):
     """A node file: a machine with what was measured on it."""
 
+    FORMAT, KIND, WRITER = 1, "node", "apportion calibrate machine -o"
     name: str
     topology: Topology
     machine: Machine | None = None
-    models: tuple[dict[str, Any], ...]
+    models: tuple[Mapping[str, object], ...]
     yaml: str = ""
 
 
-def made_of(provenance: Mapping[str, Any], source: str) -> Made:
-    """What a file's provenance says of its making.
-
-    Raises ScenarioError with a line for each fault.
-    """
+def made_of(provenance: object, source: str) -> Made:
+    """What a file's provenance says of its making."""
     with in_file(f"{source}: provenance"):
-        said = read(_Provenance, {key: provenance[key] for key in ("made", "versions", "machine") if key in provenance})
+        known = provenance if isinstance(provenance, Mapping) else {}
+        said = read(_Provenance, {key: known[key] for key in ("made", "versions", "machine") if key in known})
         try:
             made = None if said.made is None else datetime.fromisoformat(said.made)
         except ValueError:
@@ -72,11 +70,8 @@ def made_of(provenance: Mapping[str, Any], source: str) -> Made:
     return Made(made, said.versions, said.machine)
 
 
-def read_document(path: Path) -> tuple[dict[str, Any], str]:
-    """A JSON object and the hash of its file.
-
-    Raises ScenarioError if it is missing or no JSON object.
-    """
+def read_document(path: Path) -> tuple[Document, str]:
+    """A JSON object and the hash of its file."""
     data = files.read_bytes(path)
     document = files.read_json(path)
     if not isinstance(document, dict):
@@ -84,11 +79,8 @@ def read_document(path: Path) -> tuple[dict[str, Any], str]:
     return document, files.digest(data)
 
 
-def kind_of(document: Mapping[str, Any], path: str | Path) -> str:
-    """Which kind of file it is; plain message times are a network.
-
-    Raises ScenarioError if it is none that can be joined.
-    """
+def kind_of(document: Document, path: str | Path) -> str:
+    """Which kind of file it is; plain message times are a network."""
     kind = document.get("kind")
     if kind is None and _BARE & document.keys():
         return "network"
@@ -98,7 +90,7 @@ def kind_of(document: Mapping[str, Any], path: str | Path) -> str:
     return str(kind)
 
 
-def _bare_times(document: Mapping[str, Any], source: str) -> MessageModel | None:
+def _bare_times(document: Document, source: str) -> MessageModel | None:
     """Plain message times of a document, which may say more around them; None where it has none."""
     if not _BARE & document.keys():
         return None
@@ -108,7 +100,7 @@ def _bare_times(document: Mapping[str, Any], source: str) -> MessageModel | None
         return read(kind, {name: value for name, value in document.items() if name in wanted})
 
 
-def is_of_one_machine(document: Mapping[str, Any]) -> bool:
+def is_of_one_machine(document: Document) -> bool:
     """Whether message times are known to be those between processes of one machine."""
     about = document.get("measured")
     measured = about if isinstance(about, dict) else document
@@ -149,7 +141,7 @@ class CalibratedNode:
     caches: tuple[SharedCache, ...] = ()
     groups: tuple[CacheGroups, ...] = ()
     """The PEs that share caches, where the system or hwloc reported them."""
-    neighbours: dict[str, Any] | None = None
+    neighbours: Data | None = None
     """Domains and uses that were measured, as a scenario file writes them."""
     levels: tuple[MemoryLevel, ...] = ()
     calibrations: tuple[Calibration, ...] = ()
@@ -161,7 +153,7 @@ class LinkFile:
     """Message times of a file."""
 
     source: str
-    data: dict[str, Any]
+    data: Data
     """As a link of a scenario file."""
     within_node: bool
     """Whether they were measured between processes of one machine."""
@@ -183,8 +175,6 @@ class Inputs:
 def read_inputs(paths: Sequence[Path], *, kernel: str | None = None) -> Inputs:
     """Read calibration files: a speed or node file is a node, a model of memory or neighbours of the node before it.
 
-    Raises ScenarioError for a file that cannot be joined, with its field.
-
     `kernel`: what the kernel of models is called that name none.
     """
     found = Inputs()
@@ -198,30 +188,18 @@ def read_inputs(paths: Sequence[Path], *, kernel: str | None = None) -> Inputs:
                 raise ScenarioError(f"{path}: the {kind} model comes before any node; name it after its node's file")
             found.nodes[-1] = _OF_NODES[kind](found.nodes[-1], document, str(path))
         else:
-            read = node_of if kind == "node" else _speed_node
-            found.nodes.append(read(document, str(path), unnamed=kernel or UNNAMED))
+            source, unnamed = str(path), kernel or UNNAMED
+            node = node_of(NodeFile.of(document, source), source, unnamed=unnamed) if kind == "node" else None
+            found.nodes.append(node or _speed_node(document, source, unnamed=unnamed))
     return found
 
 
-def make_node_document(
-    *, name: str, topology: dict[str, Any], machine: dict[str, Any] | None, models: Sequence[dict[str, Any]]
-) -> dict[str, Any]:
-    """A node file's content: the machine, and whole models that were measured on it; see `node_of` for a check."""
-    document = {"format": FORMAT, "kind": "node", "name": name, "topology": topology, "machine": machine}
-    return document | {"models": list(models)}
-
-
-def node_of(
-    document: dict[str, Any], source: str, *, unnamed: str = UNNAMED, places: Sequence[str] = ()
-) -> CalibratedNode:
+def node_of(form: NodeFile, source: str, *, unnamed: str = UNNAMED, places: Sequence[str] = ()) -> CalibratedNode:
     """The node of a node file.
-
-    Raises ScenarioError if it is none, a model is none of a node, or two are of one kernel.
 
     `unnamed`: what the kernel of a model is called that names none.
     `places`: what messages call each model; by default its place in the file.
     """
-    form = model_of(document, "node", NodeFile, writer="apportion calibrate machine -o", newest=FORMAT, place=source)
     parts = form.topology
     node = CalibratedNode(
         source,
@@ -231,7 +209,7 @@ def node_of(
         parts.memory_bytes,
         parts.swap_bytes,
         speeds={},
-        caches=parts.shared_caches(),
+        caches=parts.data_caches,
         groups=cache_groups([core.cpu for core in parts.pes], parts.caches),
     )
     for number, model in enumerate(form.models):
@@ -252,9 +230,9 @@ def node_of(
     return node
 
 
-def _speed_node(document: dict[str, Any], source: str, *, unnamed: str) -> CalibratedNode:
+def _speed_node(document: Document, source: str, *, unnamed: str) -> CalibratedNode:
     """A speed model alone: its provenance says what machine it is."""
-    form = _speed_file(document, source)
+    form = SpeedFile.of(document, source)
     machine = made_of(form.provenance, source).machine
     if machine is None:
         said = f"{source}: says no machine; taken for a node of one PE, its memory not known"
@@ -284,33 +262,28 @@ def _data_caches(machine: Machine) -> tuple[SharedCache, ...]:
     )
 
 
-def _speed_file(document: dict[str, Any], source: str) -> SpeedFile:
-    return model_of(document, "speed", SpeedFile, writer="apportion calibrate speed", newest=SPEED_FORMAT, place=source)
-
-
-def _with_speed(node: CalibratedNode, document: dict[str, Any], source: str, *, unnamed: str) -> CalibratedNode:
+def _with_speed(node: CalibratedNode, document: Document, source: str, *, unnamed: str) -> CalibratedNode:
     """With a speed band; of a surface, that of its largest number of columns."""
-    form = _speed_file(document, source)
+    form = SpeedFile.of(document, source)
     kernel = form.kernel or unnamed
     if kernel in node.speeds:
         raise ScenarioError(f"{source}: the node has a speed model of kernel {kernel!r} already; leave one out")
-    band = form.model.at(form.model.columns[-1]) if isinstance(form.model, SpeedSurface) else form.model
     unsaid = () if form.kernel is not None else (f"{source}: says no kernel; called {kernel!r}",)
     calibration = Calibration(source, f"speed of {kernel}", made_of(form.provenance, source))
     return replace(
         node,
-        speeds=node.speeds | {kernel: band},
+        speeds=node.speeds | {kernel: form.band},
         calibrations=(*node.calibrations, calibration),
         warnings=(*node.warnings, *unsaid, *_own_warnings(form.warnings, source)),
     )
 
 
-def _with_memory(node: CalibratedNode, document: dict[str, Any], source: str) -> CalibratedNode:
-    from simulator.models.memory.file import FORMAT, MemoryFile  # only here: SciPy is slow to import
+def _with_memory(node: CalibratedNode, document: Document, source: str) -> CalibratedNode:
+    from simulator.models.memory.file import MemoryFile  # only here: SciPy is slow to import
 
     if node.levels:
         raise ScenarioError(f"{source}: {node.source} has a memory model already; leave one out")
-    form = model_of(document, "memory", MemoryFile, writer="apportion calibrate memory", newest=FORMAT, place=source)
+    form = MemoryFile.of(document, source)
     levels, notes = shared_levels(node.caches, form.model.levels)
     return replace(
         node,
@@ -320,12 +293,12 @@ def _with_memory(node: CalibratedNode, document: dict[str, Any], source: str) ->
     )
 
 
-def _with_neighbours(node: CalibratedNode, document: dict[str, Any], source: str) -> CalibratedNode:
+def _with_neighbours(node: CalibratedNode, document: Document, source: str) -> CalibratedNode:
     if node.neighbours is not None:
         raise ScenarioError(f"{source}: {node.source} has a neighbours model already; leave one out")
     found = neighbours_of(document, source)
     data = neighbours_data(document, source)
-    made = made_of(document.get("provenance") or {}, source)
+    made = made_of(document.get("provenance"), source)
     with in_file(source):
         said = read(ModelFile, {"warnings": document.get("warnings", ())}).warnings
     return replace(
@@ -340,17 +313,17 @@ _OF_NODES = {"memory": _with_memory, "neighbours": _with_neighbours}
 """Kind of a model that belongs to the node before it -> what adds it."""
 
 
-def _link(document: dict[str, Any], source: str) -> LinkFile:
+def _link(document: Document, source: str) -> LinkFile:
     """Message times: a network model, or plain times."""
-    from simulator.models.network.file import FORMAT, WRITER, NetworkFile, message_cost  # only here: seldom needed
+    from simulator.models.network.file import NetworkFile, message_cost  # only here: seldom needed
 
     model, warnings = _bare_times(document, source), tuple[str, ...]()
     if model is None:
-        form = model_of(document, "network", NetworkFile, writer=WRITER, newest=FORMAT, place=source)
+        form = NetworkFile.of(document, source)
         model, warnings = form.model.form, tuple(_own_warnings(form.warnings, source))
     cost = message_cost(document, source)
     costs = () if cost is None else tuple(f"{source}: {line}" for line in cost.lines())
-    calibration = Calibration(source, "network", made_of(document.get("provenance") or {}, source))
+    calibration = Calibration(source, "network", made_of(document.get("provenance"), source))
     return LinkFile(source, model.to_data(), is_of_one_machine(document), calibration, warnings, costs)
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 
 from simulator.base.arrays import Floats
+from simulator.base.documents import Data
 from simulator.base.machine import Machine
 from simulator.base.names import counted
 from simulator.models.doubt import Doubt, Noise
@@ -29,7 +29,6 @@ SHARE = 0.9
 LEAST_HALF_WIDTH = 0.01
 """Uncertainty that a curve without width is given."""
 MOST_KNOTS = 96
-Data = dict[str, Any]
 LARGEST_LOAD = 0.5
 """Mean runnable processes of others over the minute before a calibration above which it is doubted."""
 COMPARED_VERSIONS = ("apportion", "numpy", "blas", "scipy", "numba", "python")

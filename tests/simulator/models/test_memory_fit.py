@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 from simulator.base.errors import ScenarioError
+from simulator.base.files import write_json
+from simulator.calibration import load_memory_model
+from simulator.calibration.apex.held_out import fit_held_out
 from simulator.models import MemoryModel, MemoryTimes, select_model
 from simulator.models.memory.forms import FORMS, Constants, fit_form, standard_errors
 from simulator.models.memory.selection import _folds, faults_of
@@ -85,7 +88,7 @@ def test_a_table_of_three_levels_is_seen_to_have_three():
     assert np.all(errors.latency_s < 0.05 * selection.chosen.constants.latency_s)
     known = {c.name: c for c in selection.candidates}
     assert known["model 3"].criterion > known["3 levels"].criterion
-    assert selection.model.statistics["held_out_mean"] == pytest.approx(0.8 * 0.02, rel=0.2)
+    assert selection.model.statistics.held_out_mean == pytest.approx(0.8 * 0.02, rel=0.2)
 
     new = timed(grid(sizes=[3000, 50_000, 3e6], runs=(2, 40)), truth(3), seed=4)
     answer = selection.model.predict(new.m_words, new.alpha, new.run_words)
@@ -178,3 +181,11 @@ def test_the_number_of_levels_is_found_in_4_of_5_draws(levels):
                 sure = getattr(errors, name) < 0.03 * value
                 assert np.all(np.abs(value / getattr(known, name) - 1)[sure] < 0.1)
     assert right >= 4
+
+
+def test_a_model_of_cells_measured_here_is_read_back(tmp_path):
+    judged = fit_held_out(timed(grid(alphas=(0.5, 1), runs=(1, 64)), truth(2), seed=7), seed=1)
+    write_json(tmp_path / "m.json", judged.to_dict() | {"sweep": {"visits": 3}, "cells": []})
+    again = load_memory_model(tmp_path / "m.json")
+    assert again.model.levels == judged.fit.model.levels
+    assert [form.name for form in again.models] == [candidate.name for candidate in judged.fit.selection.candidates]

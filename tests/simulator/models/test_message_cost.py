@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from simulator import join_platform, this_machine
+from simulator.base.documents import to_dict
 from simulator.base.errors import ScenarioError
 from simulator.base.files import shipped
 from simulator.calibration.pingpong.pairs import local_pairs, measure_cost
@@ -28,11 +29,11 @@ def test_costs_by_hand():
 
 def test_costs_in_files():
     cost = MessageCost(CpuCost(3e-6, 2e-10), CpuCost(4e-6, 3e-10), 4.0)
-    document = cost.to_dict()
+    document = to_dict(cost.entries)
     assert document["cpu"]["per_message_s"] == 3e-6
     assert message_cost(json.loads(json.dumps(document)), "f") == cost
     plain = MessageCost(CpuCost(3e-6, 2e-10), None, None)
-    assert message_cost(plain.to_dict(), "f") == plain
+    assert message_cost(to_dict(plain.entries), "f") == plain
     assert len(plain.lines()) == 1
     assert message_cost({}, "f") is None
     bad = {"per_message_s": -1.0, "per_byte_s": 0.0}, 3, {"per_byte_s": 1}, {"per_message_s": "x", "per_byte_s": 1}
@@ -43,17 +44,17 @@ def test_costs_in_files():
         message_cost(document | {"memory_bytes_per_byte": -1}, "f")
 
 
-@pytest.mark.skipif(this_machine().pe_count < 2, reason="one PE")
 def test_a_joined_scenario_keeps_them_in_a_note(tmp_path):
     fit = fit_network_table(shipped("scenarios", "papers/characterisation_unix.csv"))
     link, speed = tmp_path / "link.json", tmp_path / "speed.json"
-    link.write_text(json.dumps(fit.to_dict() | MessageCost(CpuCost(3e-6, 2e-10), None, 4.0).to_dict()))
+    link.write_text(json.dumps(fit.to_dict() | to_dict(MessageCost(CpuCost(3e-6, 2e-10), None, 4.0).entries)))
     band = {"sizes": [1e3, 1e5]} | {name: [1e9, 5e8] for name in ("low", "mid", "high")}
     speed.write_text(json.dumps({"format": 2, "kind": "speed", "kernel": "triad", "model": band}))
     text = join_platform([speed, link], names="n1").text
     assert "CPU of a message at each end: 3 us and 0.2 ns a byte" in " ".join(text.split())
 
 
+@pytest.mark.skipif(this_machine().pe_count < 2, reason="one PE")
 def test_large_messages_really_cost_more():
     """A mebibyte is copied twice: at least ten times the CPU of a byte, and the two ends cost much the same."""
     cpus = [core.cpu for core in this_machine().cores[:2]]

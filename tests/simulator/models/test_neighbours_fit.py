@@ -57,7 +57,7 @@ def test_a_machine_with_a_cache_a_channel_and_a_clock_is_found_again(fitted):
 def test_where_nobody_loses_anything_there_is_no_domain(fitted, seed):
     """Two cores, scatter as of a busy machine: the honest answer is up to which effect nothing was seen."""
     model = fitted(cores=2, noise=0.03, seed=seed, **NOTHING)
-    assert model.domains == []
+    assert model.domains == ()
     assert all(0.02 <= effect < 0.25 for effect in model.beyond.values())
     assert sorted(model.beyond) == ["L3", "clock", "memory"]
     assert all(any(line.startswith(f"{name}: no domain") for line in model.warnings) for name in model.beyond)
@@ -74,7 +74,7 @@ def test_where_nobody_loses_anything_there_is_no_domain(fitted, seed):
 )
 def test_only_what_is_shared_becomes_a_domain(fitted, law, kinds):
     model = fitted(noise=0.02, passes=5, **law)
-    assert [domain["kind"] for domain in model.domains] == kinds
+    assert [domain.kind for domain in model.domains] == kinds
     assert errors(model, 1, **law).mean() < 0.02
 
 
@@ -83,7 +83,7 @@ def test_a_reported_capacity_that_is_another_machines(tmp_path):
     path = tmp_path / "visits.csv"
     path.write_text(visits(noise=0.005, capacity=1e15, clock=(1,)))
     model = replay_neighbours(path, caches=[("L3", 1.28e8)])
-    assert [domain["capacity"] for domain in model.domains] == ["32000000.0B"]
+    assert [domain.capacity for domain in model.domains] == ["32000000.0B"]
     assert any("25% of the reported capacity" in line for line in model.warnings)
 
 
@@ -97,7 +97,7 @@ def test_siblings_that_the_system_does_not_tell():
     pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
     seen = [visit for pair in pairs for visit in compute(pair, 1.6 if pair == (0, 2) else 1.0)]
     model = fit_neighbours(seen, [Proposed("clock", "clock", (0, 1, 2, 3))], pe_count=4)
-    assert NeighboursModel.from_dict(model.to_dict()).sharing == model.sharing
+    assert NeighboursModel.of(model.to_dict(), "m").sharing == model.sharing
     core, one = model.sharing[0], ("integration", 2e5)
     assert (core.kind, core.pes, core.law.shares) == ("core", (0, 2), (1.0, 1 / 1.6))
     assert any("PEs 0 and 2 share a core" in line for line in model.warnings)
@@ -113,8 +113,8 @@ def test_two_memories_are_two_domains():
     proposed = [Proposed("memory", "memory", pes) for pes in ((0, 1), (2, 3))]
     model = fit_neighbours([*near, *far], proposed, pe_count=4)
     assert [domain.pes for domain in model.sharing] == [(0, 1), (2, 3)]
-    assert [(entry["kind"], entry["each"]) for entry in model.domains] == [("memory", 2)]
-    assert NeighboursModel.from_dict(model.to_dict()).sharing == model.sharing
+    assert [(entry.kind, entry.each) for entry in model.domains] == [("memory", 2)]
+    assert NeighboursModel.of(model.to_dict(), "m").sharing == model.sharing
     assert 1 / model.kept(one, [one], pes=[3, 2]) == pytest.approx(1.5, rel=0.03)
     assert model.kept(one, [one], pes=[1, 2]) == 1
 

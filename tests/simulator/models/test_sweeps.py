@@ -10,7 +10,7 @@ from simulator.calibration.kernels.apexmap import fill, sweepers
 from simulator.models.memory.correction import fit_correction
 from simulator.models.memory.forms import MemoryTimes
 from simulator.models.memory.levels import MemoryLevel, MemoryUse
-from simulator.models.memory.model import MemoryModel, Sweeps
+from simulator.models.memory.model import FitStatistics, MemoryModel, Sweeps
 from simulator.models.neighbours import Occupancy
 from simulator.models.predicted_speed import KERNEL_USES, cache_uses, moved_s, predicted_speeds, unit_times_s
 from simulator.models.speed import SpeedBand
@@ -22,7 +22,8 @@ LEVELS = (MemoryLevel("L2", 8e4, 2e-9, 1e-9), MemoryLevel("RAM", np.inf, 6e-9, 3
 
 def model(sweeps=SWEEPS, correction=None):
     trained = ((1e3, 1e6), (0.01, 1.0), (1.0, 4096.0))
-    return MemoryModel("model 3", LEVELS, correction, 0.05, ((0.5, 0.7), (0.9, 1.6)), trained, {}, sweeps)
+    statistics = FitStatistics(40, 0.05, 0.2, None, None)
+    return MemoryModel("model 3", LEVELS, correction, 0.05, ((0.5, 0.7), (0.9, 1.6)), trained, statistics, sweeps)
 
 
 def corrected(factor):

@@ -58,9 +58,9 @@ TORUS = {"topology": "torus", "shape": [4], "link": {"model": "link.json"}}
 def test_a_fitted_model_is_a_link_and_its_hash_is_kept(folder):
     path = scenario(folder, link={"model": "link.json"})
     made = load_scenario(path)
-    fitted, document = load_network_model(folder / "link.json")
-    assert document["chosen"] == "packetised"
-    assert made.platform.message_s(0, 1, 5000).tolist() == fitted.time_s(5000).tolist()
+    found = load_network_model(folder / "link.json")
+    assert found.chosen == "packetised"
+    assert made.platform.message_s(0, 1, 5000).tolist() == found.model.time_s(5000).tolist()
     assert float(made.platform.message_s(0, 1, 5000)) == pytest.approx(float(PACKETS.time_s(5000)), rel=1e-6)
     assert made.inputs["link.json"] == files.digest((folder / "link.json").read_bytes())
 

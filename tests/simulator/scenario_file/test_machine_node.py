@@ -59,7 +59,7 @@ def test_the_block_of_this_machine_loads_once_a_speed_is_known(tmp_path, capsys,
 
 def test_comments_say_what_else_is_known(capsys):
     out = printed(capsys).out
-    for cache in this_topology().shared_caches():
+    for cache in this_topology().data_caches:
         assert f"# cache L{cache.level} {cache.kind}: " in out
     for part in ("affinity: processors", "governor", "load ", "memory limit", "CPU quota"):
         assert part in out
@@ -125,7 +125,7 @@ def test_quota_and_siblings():
     caches += tuple(CacheUnit(3, "unified", 2**23, (cpu, cpu + 1, cpu + 4, cpu + 5)) for cpu in (0, 2))
     topology = Topology("f.xml", "h", None, cores, caches, (), (), 2**30, quota_cores=3.5)
     assert topology.pe_count == 3
-    assert topology.shared_caches() == (
+    assert topology.data_caches == (
         SharedCache(1, "data", 32768, instances=3, most_pes=1),
         SharedCache(3, "unified", 2**23, instances=2, most_pes=2),
     )
@@ -202,7 +202,7 @@ def test_a_fitted_level_that_some_pes_share_is_a_domain_of_its_own_capacity():
     caches = tuple(CacheUnit(3, "unified", 2**23, pair) for pair in ((0, 2), (1, 3)))
     topology = Topology("f.xml", "h", None, cores, caches, (), (), 2**30)
     fitted = [MemoryLevel("level 1", 7e6, 1e-9, 1e-9), MemoryLevel("level 2", float("inf"), 1e-7, 1e-9)]
-    levels, notes = shared_levels(topology.shared_caches(), fitted)
+    levels, notes = shared_levels(topology.data_caches, fitted)
     assert notes == ()
     (node,) = yaml.safe_load(node_block(topology, name="n", levels=levels))
     assert [(level["name"], level["shared"]) for level in node["levels"]] == [("level 1", False), ("level 2", True)]

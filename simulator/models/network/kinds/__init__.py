@@ -1,7 +1,4 @@
-"""Kinds of message times, a file each: what a model of the kind says, how it is fitted, and what it is called.
-
-Another kind is one file here with its `KIND`; what reads, fits, draws or plots message times looks at `KINDS`.
-"""
+"""Kinds of message times, a file with its `KIND` each: what a model says, how it is fitted, what it is called."""
 
 import importlib
 import pkgutil

@@ -88,10 +88,7 @@ class KnotsModel(MessageModel):
 
 
 def fit_knots(points: NetworkPoints) -> Fitted:
-    """Knots where measured; times that fall with the size are pooled (isotonic regression of their logarithms).
-
-    Raises TooFewPoints if some distance has too few sizes.
-    """
+    """Knots where measured; times that fall with the size are pooled (isotonic regression of their logarithms)."""
     from scipy.optimize import isotonic_regression
 
     sizes, times = [], []

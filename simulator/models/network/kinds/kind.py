@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from simulator.base import notebook, units
 from simulator.base.arrays import Floats
-from simulator.base.documents import NOT_WRITTEN, Record
+from simulator.base.documents import NOT_WRITTEN, Data, Record
 from simulator.base.errors import ScenarioError
 from simulator.base.form import Form
 from simulator.models.doubt import Doubt
@@ -75,7 +75,7 @@ class MessageModel(Record):
         least, most = self.doubt.factor(self.doubt.sizes[[0, -1]], deviate).tolist()
         return replace(self.scaled(least, 1 / most), doubt=None)
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> Data:
         """As a scenario's file writes it."""
         return self.to_dict()
 
@@ -124,7 +124,7 @@ class KindForm(Form):
         """The model that it says."""
         raise NotImplementedError
 
-    def numbers(self) -> dict[str, Any]:
+    def numbers(self) -> Data:
         """What it says, without what every link may say."""
         return self.model_dump(exclude=set(MessageModel.__dataclass_fields__) | {"shared"})
 
@@ -145,20 +145,13 @@ class Kind:
 
 
 def refuse_unless(ok: object, what: str) -> None:
-    """Refuse numbers of a model.
-
-    Raises ScenarioError if they are not as they have to be.
-    """
+    """Refuse numbers of a model."""
     if not ok:
         raise ScenarioError(f"link: {what}")
 
 
 def check_curve(sizes: Floats, times: Floats, names: tuple[str, str]) -> None:
-    """Refuse what is no curve of message times over sizes.
-
-    Raises ScenarioError if sizes and times are not as many, at least two, ascending sizes from 0 and times that do not
-    fall.
-    """
+    """Refuse what is no curve of message times over sizes."""
     refuse_unless(
         sizes.ndim == 1 and sizes.size >= 2 and sizes.shape == times.shape,
         f"{names[0]}: give two or more sizes and as many {names[1]}",

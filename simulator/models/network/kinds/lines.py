@@ -121,10 +121,7 @@ _NUMBERS = [field.name for field in fields(PiecewiseModel) if field.name not in 
 
 
 def fit_hockney(points: NetworkPoints) -> Fitted:
-    """One line: a latency and a gap (seconds per byte); where distances differ, both for each further hop too.
-
-    Raises TooFewPoints if there are fewer sizes than 2, or points than the line has numbers.
-    """
+    """One line: a latency and a gap (seconds per byte); where distances differ, both for each further hop too."""
     per_hop = points.distances.size > 1
     design, names = _design(points, per_hop=per_hop)
     if points.sizes.size < 2 or points.size_bytes.size < design.shape[1]:
@@ -143,8 +140,6 @@ def fit_piecewise(points: NetworkPoints) -> Fitted:
 
     The number of lines has the least `n ln(mean squared relative error) + k ln(n) n/(n - k - 1)`, k counting every
     number fitted and each break as two. No gap is below 0: where times fall with the size, the line is level.
-
-    Raises TooFewPoints if there are too few sizes for two lines.
     """
     if points.sizes.size < 2 * SEGMENT_SIZES:
         raise TooFewPoints(f"{points.sizes.size} sizes; at least {2 * SEGMENT_SIZES} are needed")
@@ -186,10 +181,7 @@ def _lines(breaks: Floats, table: Floats, *, per_hop: bool) -> PiecewiseModel:
 
 
 def _line(design: Floats, time: Floats, trust: Floats, *, level: bool) -> tuple[Floats, Floats]:
-    """Coefficients and standard errors; numbers for further hops that are hardly below 0 are left out.
-
-    `level`: whether gaps below 0 are left out too, however clear they are.
-    """
+    """Coefficients and standard errors; numbers for further hops that are hardly below 0 are left out."""
     kept = list(range(design.shape[1]))
     while True:
         found, covariance = relative_fit(design[:, kept], time, trust)

@@ -114,8 +114,6 @@ def fit_packetised(points: NetworkPoints) -> Fitted:
     d*(beta + J) + tau*d*l` and `(alpha - p*S) + d*(beta + tau*p) + S*l`; p follows from the two constants. Where it
     would lie outside its split it is put to the split's edge. One distance determines alpha + d*beta only, and p no
     closer than its split.
-
-    Raises TooFewPoints if there are too few points or sizes.
     """
     if points.sizes.size < 2 * SIDE_SIZES or points.size_bytes.size < FEWEST_POINTS:
         found = f"{points.size_bytes.size} points of {points.sizes.size} sizes"

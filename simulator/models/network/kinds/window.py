@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from simulator.base.arrays import Floats
+from simulator.base.documents import Data
 from simulator.base.form import Bandwidth, Duration, Latency, Payload
 from simulator.base.units import write_bandwidth, write_duration, write_size
 from simulator.models.doubt import doubt_data
@@ -66,7 +67,7 @@ class WindowModel(MessageModel):
             wire_bytes_per_s=bandwidth * self.wire_bytes_per_s,
         )
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> Data:
         """See `MessageModel.to_data`; with units."""
         return {
             "latency": write_duration(self.latency_s),

@@ -13,7 +13,7 @@ from simulator.calibration import RealSource, fit_speed, save_speed_model
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.speed.sampling import Effort, Room, find_ends
 from simulator.calibration.speed.subjects import command_subject
-from simulator.models.speed import load_speed
+from simulator.models.speed import load_speed_model
 from tests.support.processes import relatives
 from tests.support.stored_points import rewrite, stored
 
@@ -236,7 +236,7 @@ def test_panels_on_all_cores_at_once_make_a_model_that_says_so(tmp_path):
     ends = built.band.sizes.min(), built.band.sizes.max()
     assert ends == pytest.approx((256 * 256 + 2 * 4 * 256, 3 * 256 * 256))
     save_speed_model(built, tmp_path / "m.json")
-    model, document = load_speed(tmp_path / "m.json")
-    assert document["measured"] == ("on all cores at once" if others else "alone")
-    assert isinstance(model, SpeedSurface)
-    assert model.columns == (256.0,)
+    found = load_speed_model(tmp_path / "m.json")
+    assert found.measured == ("on all cores at once" if others else "alone")
+    assert isinstance(found.model, SpeedSurface)
+    assert found.model.columns == (256.0,)

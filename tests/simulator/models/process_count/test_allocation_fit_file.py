@@ -73,14 +73,14 @@ def test_quality_is_of_the_runs_that_a_kind_took_part_in(tmp_path):
     path = by_formula(tmp_path / "runs.csv")
     fitted = fit_allocation_table(path)
     quality, runs = fitted.quality, read_allocation_runs(path)[0]
-    assert {name: found["runs"] for name, found in quality.items()} == {"fast": 10, "slow": 20, "all": 30}
+    assert {name: found.runs for name, found in quality.items()} == {"fast": 10, "slow": 20, "all": 30}
     errors = {"fast": [], "slow": []}
     for size, allocation, time_s in zip(runs.size, runs.allocations, runs.time_s, strict=True):
         estimate = fitted.model.estimate(float(size), allocation[np.newaxis]).mean_s[0]
         errors["fast" if allocation[0, 0] else "slow"].append(abs(estimate / time_s - 1))
     for name, own in [*errors.items(), ("all", errors["fast"] + errors["slow"])]:
-        assert quality[name]["mean_error"] == pytest.approx(np.mean(own))
-        assert quality[name]["largest_error"] == pytest.approx(max(own))
+        assert quality[name].mean_error == pytest.approx(np.mean(own))
+        assert quality[name].largest_error == pytest.approx(max(own))
 
 
 def test_phases_are_kept_with_the_runs(tmp_path):

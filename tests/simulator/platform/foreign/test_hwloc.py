@@ -14,7 +14,7 @@ GIB = 2**30
 
 
 def caches(topology):
-    return [(cache.name, cache.size_bytes, cache.instances, cache.most_pes) for cache in topology.shared_caches()]
+    return [(cache.name, cache.size_bytes, cache.instances, cache.most_pes) for cache in topology.data_caches]
 
 
 def test_a_real_export_of_a_machine_of_two_cores():

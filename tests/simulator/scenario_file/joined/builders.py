@@ -11,7 +11,7 @@ from simulator.base.provenance import versions
 from simulator.calibration import save_speed_model
 from simulator.calibration.bands import CutRule, build, read_recorded_sizes
 from simulator.models.memory import MemoryLevel
-from simulator.models.memory.model import MemoryModel
+from simulator.models.memory.model import FitStatistics, MemoryModel
 
 MACHINE = {
     "host": "n01",
@@ -88,7 +88,9 @@ def memory_model(path, *, latency=1e-7):
         MemoryLevel("level 2", 7e6, 1e-8, 1e-9),
         MemoryLevel("level 3", math.inf, latency, 3e-9),
     )
-    model = MemoryModel("3 levels", levels, None, 0.1, ((0.9, 1.6),), ((64.0, 1e9), (0.01, 1.0), (1.0, 512.0)), {})
+    trained = ((64.0, 1e9), (0.01, 1.0), (1.0, 512.0))
+    statistics = FitStatistics(40, 0.05, 0.2, None, None)
+    model = MemoryModel("3 levels", levels, None, 0.1, ((0.9, 1.6),), trained, statistics)
     document = {"format": 2, "kind": "memory", "model": model.to_dict(), "provenance": provenance()}
     path.write_text(json.dumps(document))
     return path

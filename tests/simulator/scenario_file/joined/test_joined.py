@@ -50,7 +50,7 @@ def test_one_pattern_for_each_node_in_order(tmp_path, models):
     assert scenario.platform.node_names[7:9] == ("fast08", "slow01")
     fast, slow = scenario.platform.pes[0], scenario.platform.pes[-1]
     assert (fast.name, slow.name) == ("fast01-core1", "slow32-core2")
-    measured = sim.calibration.load_speed_model(models["n01"])[0]
+    measured = sim.calibration.load_speed_model(models["n01"]).band
     sizes = np.geomspace(2e3, 4e6, 50)
     assert fast.speed_of("dgemm").speed(sizes) == pytest.approx(measured.speed(sizes), rel=1e-6)
     assert slow.speed_of("dgemm").speed(1e5) == pytest.approx(0.5 * fast.speed_of("dgemm").speed(1e5), rel=1e-6)
@@ -67,7 +67,7 @@ def test_more_nodes_than_names_are_kinds_by_likeness(tmp_path, models):
     found = {(first, second): found.alike for first, second, found in joined.likenesses}
     assert found == {(i, j): (i in (2, 4)) == (j in (2, 4)) for i in range(5) for j in range(i + 1, 5)}
     band = loaded(tmp_path, joined).platform.pes[0].speed_of("dgemm")
-    ends = [sim.calibration.load_speed_model(models[name])[0] for name in ("n02", "n04")]
+    ends = [sim.calibration.load_speed_model(models[name]).band for name in ("n02", "n04")]
     assert band.speed(1e5, position=1.0) == pytest.approx(ends[0].speed(1e5, position=1.0), rel=0.01)
     assert band.speed(1e5, position=0.0) == pytest.approx(ends[1].speed(1e5, position=0.0), rel=0.01)
 
