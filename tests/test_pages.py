@@ -6,14 +6,12 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import yaml
 from markdown_it import MarkdownIt
 
 from advisor.cli import commands
 from tests.support import shown
 from tests.support.command_line import ROOT
 
-TUTORIAL = ROOT / "scenarios" / "tutorial"
 PAGES = sorted([ROOT / "README.md", ROOT / "traces" / "README.md", *(ROOT / "scenarios").rglob("*.md")])
 
 render = MarkdownIt("commonmark").enable("table").parse
@@ -121,13 +119,6 @@ def test_headings_are_unique_below_one_title():
         assert [words for words, count in Counter(words for _, words in found).items() if count > 1] == [], page
 
 
-def test_the_table_of_contents_leads_to_every_page():
-    index = text_of(TUTORIAL / "README.md")
-    linked = {target.partition("#")[0] for target in targets(index)}
-    assert {page.name for page in TUTORIAL.glob("*.md")} - {"README.md"} <= linked
-    assert {"../README.md", "../papers/README.md", "../../traces/README.md"} <= linked
-
-
 def test_every_console_block_is_run_by_a_test():
     """A page with such a block is named where its commands run: in this folder's tests."""
     tests = "".join(text_of(path) for path in Path(__file__).parent.glob("test_*.py") if path != Path(__file__))
@@ -176,25 +167,3 @@ def test_an_unknown_command_is_seen():
     assert unknown(["jobs", "run", "--order", "fcfs"]) is None
     assert unknown(["calibrate", "walk"]) == "walk"
     assert unknown(["simulate", "two-cores", "--replicate"]) == "--replicate"
-
-
-def bibtex():
-    """Key of each entry -> its fields."""
-    text = text_of(ROOT / "scenarios" / "papers" / "papers.bib")
-    entries = re.findall(r"^@(\w+)\{([\w:]+),\n(.*?)\n\}$", text, re.DOTALL | re.MULTILINE)
-    assert text.count("@") == len(entries)
-    return {key: dict(re.findall(r"^  (\w+) = \{?(.*?)\}?,?$", fields, re.MULTILINE)) for _, key, fields in entries}
-
-
-def test_bibtex_and_citation_name_the_same_papers():
-    cited = yaml.safe_load(text_of(ROOT / "CITATION.cff"))["references"]
-    entries = bibtex()
-    assert sorted(re.sub(r"[{}]", "", entry["title"]) for entry in entries.values()) == sorted(
-        entry["title"] for entry in cited
-    )
-    for entry in entries.values():
-        (same,) = [one for one in cited if one["title"] == re.sub(r"[{}]", "", entry["title"])]
-        names = " and ".join(f"{one['family-names']}, {one['given-names']}" for one in same["authors"])
-        assert (entry["author"], int(entry["year"])) == (names, same["year"])
-    page = text_of(ROOT / "scenarios" / "papers" / "README.md")
-    assert all(f"`{key}`" in page for key in entries)

@@ -132,13 +132,8 @@ def test_a_reader_that_leaves_ends_it_silently():
     assert shell(line, "check", QUICK) == (0, "141\n", "")
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [
-        {"PYTHONIOENCODING": "ascii"},
-        pytest.param({"LC_ALL": "C"}, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C"}])
 def test_characters_that_standard_output_lacks_are_replaced(tmp_path, setting):
     path = tmp_path / "odd.yaml"
     path.write_text(QUICK.read_text().replace("name: slow", 'name: "\\u0394\\U0001F600"'))
@@ -166,7 +161,7 @@ def limited(*arguments, **limits):
 
 @pytest.mark.parametrize(
     ("arguments", "files"),
-    [(TRIAD, 8), (WHATIF, 12)],
+    [(TRIAD, 8), pytest.param(WHATIF, 12, marks=pytest.mark.slow)],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
 def test_measuring_with_too_few_files_is_one_line(tmp_path, arguments, files):
@@ -199,6 +194,7 @@ def test_too_little_memory_is_one_line(tmp_path, monkeypatch, arguments, size):
         assert "memory" in err.lower()
 
 
+@pytest.mark.slow
 def test_shared_memory_that_is_missing_is_one_line():
     hidden = 'unshare -m bash -c \'mount -t tmpfs -o ro none /dev/shm && exec "$@"\' bash "$@"'
     if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode:

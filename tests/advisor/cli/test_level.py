@@ -1,12 +1,9 @@
 """`--level`: how often stated intervals hold, on all commands that state them, once in the document."""
 
-import inspect
 import json
 
 import pytest
 
-from advisor.cli.options import LEVEL
-from simulator import intervals, plots
 from tests.support.command_line import apportion_here
 
 SCENARIO = "scenarios/tutorial/three-pes.yaml"
@@ -15,12 +12,6 @@ ASKED = {
     "advise": ["advise", SCENARIO],
     "whatif": ["whatif", SCENARIO, "--as-is", "--vary", "platform.link.bandwidth=x2"],
 }
-
-
-def test_one_level_is_the_default_everywhere():
-    assert LEVEL == intervals.LEVEL
-    drawn = (plots.makespans, plots.gains)
-    assert {inspect.signature(one).parameters["level"].default for one in drawn} == {LEVEL}
 
 
 LEVELS = ["abc", "0.4999", "0.9991", "nan"]

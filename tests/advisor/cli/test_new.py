@@ -57,14 +57,6 @@ def test_nodes_speeds_memory_and_busy_hours_are_what_was_asked(tmp_path):
     assert len(scenario.configurations[0].partition) == 32
 
 
-def test_without_load_nothing_is_drawn_and_the_file_is_small_and_commented(tmp_path):
-    text = begin_scenario(nodes=[NODES]).text
-    assert simulator.load_scenario is not None
-    assert loaded(tmp_path, nodes=[NODES]).replications == 1
-    assert len(text.splitlines()) < 50
-    assert text.count("#") > 10
-
-
 NAMES = st.sampled_from(["a", "b[1-3]", "null", "{x}", "1e3", "yes", "a'b", '"', "#", "é", "n,2", "a/b", "-", "[1-2]"])
 SPEEDS = st.sampled_from(["1 Gflop/s", "0 Gflop/s", "1e-30 Gflop/s", "1e30 Gflop/s", "3 Gunits/s 1MiB", "2 Gflop/s 0B"])
 VALUES = st.one_of(st.integers(-1, 40).map(str), st.sampled_from(["1e3", "x", "0x10", "1.5", "true", "9" * 20, "{a}"]))

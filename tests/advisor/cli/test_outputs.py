@@ -4,9 +4,7 @@ import inspect
 import itertools
 import json
 import os
-import resource
 import signal
-import subprocess
 import time
 import typing
 
@@ -16,7 +14,7 @@ import typer
 from advisor.cli.commands import app
 from advisor.cli.outputs import FOLDERS, GROWING, WRITTEN
 from simulator import ScenarioError, files, shipped
-from tests.support.command_line import APPORTION, ROOT, apportion, apportion_here, check_refused, started
+from tests.support.command_line import ROOT, apportion, apportion_here, check_refused, started
 
 TUTORIAL = ROOT / "scenarios" / "tutorial"
 THREE, QUICK = TUTORIAL / "three-pes.yaml", TUTORIAL / "first-run.yaml"
@@ -229,6 +227,7 @@ def test_a_command_that_fails_leaves_no_folder(tmp_path):
         assert list(tmp_path.iterdir()) == [], name
 
 
+@pytest.mark.slow
 def test_old_results_go_when_a_folder_is_written_again(tmp_path):
     folder = tmp_path / "d"
 
@@ -336,18 +335,6 @@ def test_check_knows_what_advise_refuses_to_write(tmp_path):
     assert "advise -o" not in apportion_here("check", path).stdout
 
 
-def test_hosts_of_kinds_are_looked_at_first(tmp_path):
-    model = tmp_path / "no-model.json"  # never read
-    asked = ["--kinds", "fast:2:2,slow:2:2", "--size", "800", "--hostfile", tmp_path / "hosts"]
-    for hosts, said in (
-        ("fast=a b,slow=c", "host is 'a b'"),
-        ("fast=a,a,slow=c", "named twice"),
-        ("fast=d,slow=a,b,c", "slow has 3 hosts"),
-    ):
-        ran = apportion_here("advise", model, *asked, "--hosts", hosts)
-        assert (ran.returncode, said in ran.stderr) == (2, True), ran.stderr
-
-
 TO_WRITE = {
     "simulate": ["simulate", THREE, "--replications", "5"],
     "advise": ["advise", THREE, "--replications", "5"],
@@ -375,23 +362,6 @@ def test_a_result_that_cannot_be_written_is_told_and_kept(tmp_path, monkeypatch,
         assert json.loads(ran.stdout) == document
     else:
         assert len(ran.stdout) > 300
-
-
-@pytest.mark.slow
-def test_a_file_that_grows_too_large_loses_nothing(tmp_path):
-    limit = 3 * 2**20  # of a file: room for what is tried at the start, and not for 120,000 runs
-    ran = subprocess.run(
-        [*APPORTION, "simulate", THREE, "--replications", "40000", "-o", tmp_path / "out", "--engine", "compiled"],
-        env=os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )
-    assert (ran.returncode, "Traceback" in ran.stderr) == (1, False)
-    assert "file too large" in ran.stderr
-    assert "by-what-is-left" in ran.stdout
-    assert [path.name for path in (tmp_path / "out").glob("*")] == []
 
 
 DOCUMENTS = {
@@ -434,25 +404,24 @@ def rows(path):
     return sum(not line.startswith("#") for line in path.read_text().splitlines()) if path.exists() else 0
 
 
-@pytest.mark.parametrize("more", [["--append"], ["--overwrite"]])
-def test_a_second_recording_into_one_file_is_refused(tmp_path, more):
+def test_a_second_recording_into_one_file_is_refused(tmp_path):
     path = tmp_path / "load.csv"
     first = started(*recording(path))
     try:
         until = time.monotonic() + 60
         while rows(path) < 3 and time.monotonic() < until:
             time.sleep(0.05)
-        second = apportion(*recording(path, *more))
+        second = apportion(*recording(path, "--append"))
         assert second.returncode == 2
         assert second.stderr.splitlines()[-1].endswith(f"{path}: {BUSY}")
     finally:
         first.send_signal(signal.SIGKILL)
         first.communicate()
     kept = rows(path)
-    short = ["100ms" if word == "60s" else word for word in recording(path, *more)]
+    short = ["100ms" if word == "60s" else word for word in recording(path, "--append")]
     third = apportion(*short)
     assert third.returncode == 0, third.stderr  # who was killed holds nobody up
-    assert rows(path) == (kept + 1 if more == ["--append"] else 2)
+    assert rows(path) == kept + 1
     assert [one.name for one in tmp_path.iterdir()] == ["load.csv"]
 
 

@@ -80,7 +80,9 @@ def moved(made, tmp_path):
         ("a.json", '{"x": 0.1}', '{"x": 0.10000000000000002}', [False]),
         ("a.json", '{"x": 0.1}', '{"x": 0.100001}', [True]),
         ("a.json", '{"n": 5, "k": 0.5}', '{"n": 6, "k": 0.5000000000000001}', [True, False]),
+        ("a.json", '{"x": 0.0}', '{"x": 1e-300}', [True]),
         ("a.json", '{"said": "takes 1.25 s"}', '{"said": "takes 1.2500000000001 s"}', [False]),
+        ("a.json", '{"yes": true}', '{"yes": false}', [True]),
         ("a.csv", "x,y\n1.5,a\n", "x,y\n1.5000000000000002,a\n", [False]),
         ("a.csv", "x,y\n1.5,a\n", "x,y\n1.5,b\n", [True]),
         ("a.svg", '<path d="M1.5 2.5"/>', '<path d="M1.5000000000000002 2.5"/>', [False]),
@@ -152,7 +154,9 @@ def test_a_folder_is_run_again_elsewhere_bit_for_bit(moved):
     assert kept == {f"inputs/scenario/{name}" for name in ("own.yaml", "base/base.yaml", "load.csv")}
 
 
-@pytest.mark.parametrize("name", [pytest.param("whatif", marks=pytest.mark.slow), "advise", "jobs run"])
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("whatif", "advise")), "jobs run"]
+)
 def test_other_simulating_commands_too(folder, tmp_path, name):
     words = COMMANDS[name].format(f=folder).replace(f"-o {folder}/out", f"-o {tmp_path}/out").split()
     done = apportion_here(*words, cwd=folder)
