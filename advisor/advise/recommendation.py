@@ -69,13 +69,13 @@ from simulator import (
     RunSet,
     Scenario,
     ScenarioError,
-    describe,
     gathered_shares,
     intervals,
     meant,
     notebook,
     partitions,
     plots,
+    reaching,
     shares_of,
     ties,
     units,
@@ -162,8 +162,7 @@ class Recommendation:
 
     def described(self, name: str) -> Described:
         """The same of any candidate."""
-        runs = self.runs
-        return Described.of(describe(runs.of(name), runs.truths, level=self.level, deterministic=runs.deterministic))
+        return Described.of(self.runs.described(name, level=self.level))
 
     @cached_property
     def baselines(self) -> dict[str, Gain]:
@@ -347,6 +346,7 @@ def _made(
     """The best of what was found and of what lies steps from it."""
     scenario, objective = asked.scenario, asked.objective
     compared, table = _compared(asked, found, left_out)
+    table = reaching(scenario.with_configurations(compared.candidates), table)
     bound_s = None if objective in NO_TIMES else lower_bound_s(scenario, most=asked.most)
     how: dict[str, Any] = {"bound_s": bound_s, "most": asked.most, "level": asked.level}
     ranking, near = _ranking(scenario, objective, compared.candidates, table, **how)
@@ -520,7 +520,9 @@ def adopted(scenario: Scenario, made: Recommendation, *configurations: Configura
     names = tuple(one.name for one in compared.candidates)
     if names == made.runs.configurations:
         return made
-    runs, simulated = run_alike(scenario.with_configurations(compared.candidates), scenario.replications)
+    shown = scenario.with_configurations(compared.candidates)
+    runs, simulated = run_alike(shown, scenario.replications)
+    runs = reaching(shown, runs)
     how: dict[str, Any] = {"bound_s": made.ranking.bound_s, "most": made.most, "level": made.level}
     ranking, near = _ranking(scenario, made.objective, compared.candidates, runs, **how)
     best, spent = compared.candidates[ranking.best.candidate], made.evaluations + simulated
@@ -661,7 +663,8 @@ def _ranking(
 
     The simplest of those is the first one. Candidates that may not be advised are last and have no chance.
     """
-    table = rates_of(scenario, candidates, objective)[:, np.newaxis] * runs.makespan_s
+    per_s = rates_of(scenario, candidates, objective)
+    table = per_s[:, np.newaxis] * runs.makespan_s
     may = np.array([advisable(scenario, one, most) for one in candidates])
     places, others = np.flatnonzero(may | ~may.any()), np.flatnonzero(~may & may.any())
     found = rank(
@@ -672,6 +675,7 @@ def _ranking(
         deterministic=runs.deterministic,
         truths=runs.truths,
         level=level,
+        reach=None if runs.reach_s is None else (per_s * runs.reach_s)[places],
     )
     ranked = [replace(entry, candidate=int(places[entry.candidate])) for entry in found.ranked]
     values = [entry.value_s for entry in ranked]

@@ -79,6 +79,7 @@ def simulate(
     with counting("simulating") as text:
         given: Any = {"replications": asked.replications, "seed": asked.seed, "engine": asked.engine}
         runs = simulator.run(loaded, **given, log_replications=int(drawn), progress=text)
+    runs = simulator.reaching(loaded, runs)
     found = simulation.simulation_of(loaded, runs, level=asked.level)
     again = () if asked.changes else (next_line("advise", "who should get how much", output="out/advice"),)
     page = simulation.page_of_runs(loaded, runs, found, again, drawn=output is not None)

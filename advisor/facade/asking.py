@@ -23,6 +23,7 @@ from simulator import (
     given,
     intervals,
     load_scenario,
+    reaching,
     run,
     shipped,
     units,
@@ -97,13 +98,14 @@ def simulate(
         raise ScenarioError(
             f"simulate: the scenario has no configurations; give some, such as {example}, or ask advise"
         )
-    return run(
+    runs = run(
         scenario,
         replications=_count(replications, "simulate: replications", least=1),
         seed=_count(seed, "simulate: seed"),
         engine=engine,  # type: ignore[arg-type] # checked above
         log_replications=timelines,
     )
+    return reaching(scenario, runs)
 
 
 def advise(

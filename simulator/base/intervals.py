@@ -43,6 +43,10 @@ class Interval:
     low: Floats
     high: Floats
 
+    def reaching(self, values: Floats) -> "Interval":
+        """So wide that it holds some values, too; (row,)."""
+        return Interval(np.minimum(self.low, values), np.maximum(self.high, values))
+
 
 @dataclass(frozen=True)
 class Chances:

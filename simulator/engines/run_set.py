@@ -63,6 +63,8 @@ class RunSet:
     """How many truths were drawn, of which these replications may have some only; None where nothing is doubted."""
     strata: int | None = None
     """Replications that starts of loads are stratified over, of which these may be some only; None: the scenario's."""
+    reach_s: Floats | None = None
+    """Means that intervals reach to, since loads that are seldom there may be met more often; (configuration,)."""
     partitions: Mapping[str, tuple[tuple[tuple[float, tuple[int, ...]], ...], ...]] = field(default_factory=dict)
     """Of configurations whose units move: per replication, since when (seconds) processes had which units."""
     programs: Mapping[tuple[int, int], "Program"] = field(default_factory=dict)
@@ -95,7 +97,7 @@ class RunSet:
     def _fastest(self, most: int) -> dict[str, str]:
         """The mean makespans of the fastest configurations, fastest first, with their intervals."""
         order = np.argsort(self.makespan_ticks.mean(axis=1), kind="stable")[:most]
-        stated = describe_all(self.makespan_s[order], self.truths, deterministic=self.deterministic)
+        stated = self._described(order)
         return {
             self.configurations[place]: units.show_interval(interval["mean"], interval["low"], interval["high"])
             for place, interval in zip(order.tolist(), stated, strict=True)
@@ -126,8 +128,16 @@ class RunSet:
 
     def summary(self, *, level: float = intervals.LEVEL) -> list[dict[str, Any]]:
         """Per configuration: what `describe` says of its makespans."""
-        found = describe_all(self.makespan_s, self.truths, level=level, deterministic=self.deterministic)
+        found = self._described(slice(None), level)
         return [{"name": name, **row} for name, row in zip(self.configurations, found, strict=True)]
+
+    def described(self, configuration: str, *, level: float = intervals.LEVEL) -> Described:
+        """The same of one configuration."""
+        return self._described([self.configurations.index(configuration)], level)[0]
+
+    def _described(self, rows: Any, level: float = intervals.LEVEL) -> list[Described]:
+        reach_s = None if self.reach_s is None else self.reach_s[rows]
+        return describe_all(self.makespan_s[rows], self.truths, reach_s, level=level, deterministic=self.deterministic)
 
     def together(self, other: "RunSet") -> "RunSet":
         """The runs of both, the other's configurations last: of the same scenario, replications and ticks; no logs."""
@@ -139,13 +149,14 @@ class RunSet:
             busy_ticks=(*self.busy_ticks, *other.busy_ticks),
             finish_ticks=(*self.finish_ticks, *other.finish_ticks),
             logs={},
+            reach_s=None,
             partitions={**self.partitions, **other.partitions},
         )
 
     def at(self, replications: Ints) -> "RunSet":
         """Some of its replications in this order, some more than once; no logs, nothing doubted and no units moved."""
         tables: dict[str, Any] = {name: tuple(table[replications] for table in getattr(self, name)) for name in TABLES}
-        return replace(self, makespan_ticks=self.makespan_ticks[:, replications], logs={}, **tables)
+        return replace(self, makespan_ticks=self.makespan_ticks[:, replications], logs={}, reach_s=None, **tables)
 
     def followed_by(self, other: "RunSet") -> "RunSet":
         """The replications of both, the other's last, at the longer tick; of the same configurations, as `at`.
@@ -162,7 +173,8 @@ class RunSet:
             for name in TABLES
         }
         makespans = np.concatenate((self.makespan_ticks // mine, other.makespan_ticks // theirs), axis=1)
-        return replace(self, tick_s=tick_s, makespan_ticks=makespans, engine=other.engine, logs={}, **tables)
+        tables |= {"tick_s": tick_s, "makespan_ticks": makespans, "engine": other.engine}
+        return replace(self, logs={}, reach_s=None, **tables)
 
     @property
     def interval_note(self) -> str | None:
@@ -203,8 +215,7 @@ class RunSet:
 
     def _repr_html_(self) -> str:
         count, replications = self.makespan_ticks.shape
-        some = self.makespan_s[: notebook.MOST_ROWS]
-        summary = describe_all(some, self.truths, deterministic=self.deterministic)
+        summary = self._described(slice(notebook.MOST_ROWS))
         named, of_runs = list(zip(self.configurations, summary, strict=False)), f"{100 * intervals.LEVEL:.4g} % of runs"
         rows = [
             {
@@ -244,12 +255,14 @@ def describe(
 def describe_all(
     samples: Floats,
     truths: Ints | None = None,
+    reach_s: Floats | None = None,
     *,
     level: float = intervals.LEVEL,
     deterministic: bool = False,
 ) -> list[Described]:
-    """The same of many; (many, replication)."""
+    """The same of many; (many, replication). `reach_s`: means that intervals of means reach to; (many,)."""
     mean = intervals.of_mean(samples, truths, level=level, deterministic=deterministic)
+    mean = mean if reach_s is None else mean.reaching(reach_s)
     interval = intervals.of_run(samples, truths, level=level, deterministic=deterministic)
     columns = {"mean": np.mean(samples, axis=1), "low": mean.low, "high": mean.high}
     return rows_of(columns | {"median": np.median(samples, axis=1), "run_low": interval.low, "run_high": interval.high})

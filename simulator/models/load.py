@@ -20,6 +20,8 @@ AfterEnd = Literal["hold", "cycle", "error"]
 """What holds after the last sample: its value for ever; the trace again from its start; a refusal."""
 
 DAY_S = 86_400.0
+HARDLY = 0.05
+"""A load up to which it is not there."""
 
 
 @dataclass(frozen=True)

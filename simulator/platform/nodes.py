@@ -16,14 +16,14 @@ from pydantic import Discriminator, PlainValidator, Tag
 from pydantic_core import PydanticCustomError
 
 from simulator.base import given, notebook, units
-from simulator.base.arrays import Floats, Ints
+from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.faults import Faults
 from simulator.base.form import FileName, Form, Instant
 from simulator.base.names import turns
 from simulator.load_traces import trace_column
-from simulator.models.load import AfterEnd, AvailabilityRule, Capacity, LoadTrace
+from simulator.models.load import HARDLY, AfterEnd, AvailabilityRule, Capacity, LoadTrace
 from simulator.models.memory.levels import ASSUMED, SWAP, MemoryLevel, SwapTimes, levels_with_swap, swap_on_disk
 from simulator.models.neighbours import BUSY, NO_USE, KernelUses, ShareTable, SharingDomain, Use
 from simulator.models.network import MessageModel
@@ -82,6 +82,12 @@ class Load:
     def draws(self) -> bool:
         """Whether replications draw where it starts: a trace that does not cycle has one beginning."""
         return self.drawn and self.trace.after_end == "cycle"
+
+    @property
+    def there(self) -> Flags:
+        """Whether it is there in each piece of its trace."""
+        values = self.trace.values  # noqa: PD011 - of a trace
+        return np.asarray((1 - values if self.rule == "given" else values) > HARDLY)
 
     def taken(self, *, processes: int, cores: int) -> Callable[[float], float]:
         """How long work takes under it, by its seconds on an idle PE, where all replications start alike."""

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 MOST_GRIDS = 12
 """Grids that a fault names."""
 MOST_PAGING_LINES = 20
-HARDLY, MET = 0.05, 3
-"""A load up to which it is not there; replications that have to meet one for an interval to hold."""
+MET = 3
+"""Replications that have to meet a load for an interval to hold."""
 HOUR_S = 3600.0
 MOST_REPLICATIONS = 1_000_000
 """Most replications of a simulation: their mean is known to a thousandth of what one run is off by."""
@@ -698,20 +698,21 @@ def _assumed_ends(platform: Platform) -> list[str]:
     return lines
 
 
+def seldom_loads(platform: Platform, replications: int) -> dict[int, float]:
+    """The loads that replications hardly meet, by the PE whose clock they have: the share of time they are there."""
+    loads = [(clock, platform.pes[clock].load) for clock in sorted(set(platform.load_clocks))]
+    drawn = {clock: load for clock, load in loads if load is not None and load.draws}
+    shares = {clock: load.trace.durations_s[load.there].sum() / load.trace.end_s for clock, load in drawn.items()}
+    return {clock: float(share) for clock, share in shares.items() if 0 < share * replications < MET}
+
+
 def _seldom_met(platform: Platform, replications: int) -> list[str]:
     """The load that replications meet least, if hardly, and how many would do, in one line."""
-    shares: dict[str, float] = {}
-    for pe in (platform.pes[clock] for clock in sorted(set(platform.load_clocks))):
-        load = pe.load
-        if load is not None and load.draws:
-            taken = 1 - load.trace.values if load.rule == "given" else load.trace.values
-            shares[pe.name] = float(load.trace.durations_s[taken > HARDLY].sum() / load.trace.end_s)
-    seldom = {name: share for name, share in shares.items() if 0 < share * replications < MET}
-    if replications == 1 or not seldom:
+    if replications == 1 or not (seldom := seldom_loads(platform, replications)):
         return []
-    name = min(seldom, key=seldom.__getitem__)
-    there = f"load of {name}: it is there {100 * seldom[name]:.2g} % of the time"
-    return [f"{there}, which {replications} replications hardly meet; take {math.ceil(MET / seldom[name])}"]
+    clock = min(seldom, key=seldom.__getitem__)
+    there = f"load of {platform.pes[clock].name}: it is there {100 * seldom[clock]:.2g} % of the time"
+    return [f"{there}, which {replications} replications hardly meet; take {math.ceil(MET / seldom[clock])}"]
 
 
 def _unknown_uses(platform: Platform, application: Application) -> list[str]:

@@ -66,6 +66,7 @@ def rank(
     deterministic: bool = False,
     truths: Truths = None,
     level: float = intervals.LEVEL,
+    reach: Floats | None = None,
 ) -> Ranking:
     """Rank candidates by paired runs, and say how likely each is the best of them.
 
@@ -85,6 +86,8 @@ def rank(
         Number of the truth of each replication; None where nothing is doubted.
     level
         How often stated intervals hold.
+    reach
+        See `RunSet.reach_s`; (candidate,).
     """
     check_objective(objective)
     if not makespans_s.size:
@@ -103,7 +106,8 @@ def rank(
     ranked = []
     for place in ties.in_order(values).tolist():
         mine = None if drawn is None else drawn[:, place]
-        ends = _interval(makespans_s[place], truths, mine, objective, level=level, deterministic=deterministic)
+        wide = None if reach is None else reach[[place]]
+        ends = _interval(makespans_s[place], truths, mine, wide, objective, level=level, deterministic=deterministic)
         chances = [_known(column[place]) for column in (likely.best, likely.near, likely.loss)]
         ranked.append(Ranked(place, float(values[place]), *ends, makespans_s.shape[1], *chances))
     return Ranking(tuple(ranked), objective, bound_s)
@@ -130,10 +134,18 @@ def _known(value: float) -> float | None:
 
 
 def _interval(
-    seen: Floats, truths: Truths, drawn: Floats | None, objective: Objective, *, level: float, deterministic: bool
+    seen: Floats,
+    truths: Truths,
+    drawn: Floats | None,
+    reach: Floats | None,
+    objective: Objective,
+    *,
+    level: float,
+    deterministic: bool,
 ) -> tuple[float | None, float | None]:
     if objective == "mean" or deterministic or drawn is None:
         found = intervals.of_mean(seen[np.newaxis], truths, level=level, deterministic=deterministic)
+        found = found if reach is None else found.reaching(reach)
         return _known(found.low[0]), _known(found.high[0])
     if clusters(truths, seen.size) < intervals.FEWEST_EQUAL:
         return None, None
