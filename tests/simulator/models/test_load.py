@@ -111,17 +111,3 @@ DAY = LoadTrace(np.array([0.0]), np.array([1.0]), 86_400.0, start_instant=zoned(
 )
 def test_a_start_is_an_offset_or_a_time_in_the_zone_of_the_trace(at, offset_s):
     assert DAY.offset_s(at) == offset_s
-
-
-@pytest.mark.parametrize(
-    ("trace", "at", "message"),
-    [
-        (DAY, 86_400.0, "86400 s does not lie in the trace, which lasts 86400 s"),
-        (DAY, zoned("2026-11-21T07:59+01:00"), "does not lie in the trace"),
-        (dataclasses.replace(DAY, end_s=3600.0), datetime.time(14), "14:00:00 does not lie in the trace"),
-        (TRACE, datetime.time(14), "14:00:00 needs a trace that says when it began"),
-    ],
-)
-def test_a_start_outside_the_trace_is_refused(trace, at, message):
-    with pytest.raises(TraceError, match=message):
-        trace.offset_s(at)

@@ -91,12 +91,6 @@ def test_a_written_scenario_says_the_rule_where_units_are_still_its(file, tmp_pa
     assert rule_of(faster, stale) == ""
 
 
-def test_an_unknown_rule_gets_the_nearest(file):
-    file.write_text(TEXT.replace("partition: by-speed}", "partition: by-sped}"))
-    with pytest.raises(ScenarioError, match=r"by-sped.*by-speed"):
-        load_scenario(file)
-
-
 @given(st.integers(1, 5000), st.lists(st.floats(0.01, 100), min_size=1, max_size=8))
 def test_nobody_could_end_earlier_than_in_proportion(units, speeds):
     found = np.array(in_proportion(units, speeds))

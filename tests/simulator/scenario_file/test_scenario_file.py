@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from simulator import LinkModel, Scenario, dump_scenario, load_scenario, run
-from simulator.base.errors import ScenarioError
 from simulator.load_traces import trace_text
 from tests.support.platforms import band, pe, scenario, trace
 
@@ -79,10 +78,3 @@ partition = [10]
     one = load_scenario(write(tmp_path, toml, "s.toml"))
     two = load_scenario(write(tmp_path, json.dumps(tomllib.loads(toml)), "s.json"))
     assert run(one).makespan_ticks.tolist() == run(two).makespan_ticks.tolist()
-
-
-def test_all_faults_are_told_at_once(tmp_path):
-    with pytest.raises(ScenarioError) as caught:
-        load_scenario(write(tmp_path, GOOD.replace("seed: 5", "sede: 5").replace("format: 1", "format: 3")))
-    assert len(caught.value.lines) == 2
-    assert all(str(tmp_path) in line and "\n" not in line for line in caught.value.lines)

@@ -3,12 +3,11 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from advisor.cli import _run
-from simulator import describe_seg, dump_scenario, dump_seg, load_scenario, load_seg, run
+from simulator import describe_seg, dump_seg, load_scenario, load_seg, run
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import parse
 from simulator.calibration import load_resource_model, save_resource_model
@@ -76,17 +75,6 @@ def test_a_resource_model_is_kept_in_a_file(tmp_path):
     (tmp_path / "bad.json").write_text('{"format": 1, "kind": "resource", "methods": {"poc": {"rate_per_s": -1}}}')
     with pytest.raises(ScenarioError, match=r"bad\.json: methods\.poc\.rate_per_s: -1 is not"):
         load_resource_model(tmp_path / "bad.json")
-
-
-@pytest.mark.parametrize("name", ["matmul-broadcast", "matmul-master-worker"])
-def test_a_scenario_of_a_graph_is_dumped_and_loads_the_same(name, tmp_path):
-    scenario = load_scenario(FOLDER / f"{name}.yaml")
-    path = tmp_path / "again.yaml"
-    path.write_text(dump_scenario(scenario))
-    again = load_scenario(path)
-    assert dump_scenario(again) == dump_scenario(scenario)
-    ticks = [run(one, engine="process").makespan_ticks for one in (scenario, again)]
-    assert np.array_equal(*ticks)
 
 
 def test_the_same_graph_on_two_hardware_models_under_two_templates():

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simulator.base.errors import ScenarioError
 from simulator.models.process_count.model import (
     coefficient_draws,
     configuration_draws,
@@ -226,19 +225,6 @@ def test_members_are_paired_truths(fitted):
     # What all share does not decide between them: ratios are known better than times.
     ratio = np.log(members[:, 1:] / members[:, :1]).std(axis=0)
     assert np.median(ratio) < np.median(np.log(members).std(axis=0)) * np.sqrt(2)
-
-
-def test_kinds_that_no_run_used_and_too_few_sizes():
-    runs = clusters.runs_of(clusters.cheapest_set(), (800,), clusters.lu)
-    with pytest.raises(ScenarioError, match="runs: all have the same size N"):
-        fit_process_counts(runs)
-    only = clusters.runs_of(clusters.cheapest_set()[:1], SMALL, clusters.lu)
-    with pytest.raises(ScenarioError) as refused:
-        fit_process_counts(only)
-    assert "all have the same process count P" in refused.value.lines[0]
-    assert "no run uses kind slow" in refused.value.lines[1]
-    with pytest.raises(ScenarioError, match="time_s is 0"):
-        fit_process_counts(replace(only, time_s=only.time_s * 0))
 
 
 def test_words_where_the_runs_cannot_tell(fitted):
