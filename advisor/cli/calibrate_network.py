@@ -20,7 +20,7 @@ REAL = only_without("replay", why="where nothing is measured")
 BUDGET = "30s"
 """Where none is stated; a busy machine may take longer."""
 ENDING_S = 0.5
-"""What CPU costs of messages and the fits take."""
+"""What the fits take."""
 
 
 def measure(plan: "calibration.LinkPlan", *, budget: str, output: Path | None) -> "calibration.LinkMeasurement":
@@ -95,7 +95,7 @@ def network(
             _write_table(measured, table)
         calibrated, more = calibration.fit_measured_link(measured, seed=seed), calibration.link_lines(measured)
     document = calibrated.to_dict() | {"command": "calibrate network"}
-    shown = network_blocks(document, calibrated.fit.model, calibrated.cost, *more)
+    shown = network_blocks(document, calibrated.fit.model, *more)
     write = None if output is None else partial(calibration.save_network_model, calibrated, output)
     finish(document, shown, write=write, said=f"model written to {output}")
     if output is not None and replay is None:

@@ -73,8 +73,8 @@ def _forms(document: Document) -> blocks.Table:
     return blocks.table("", ("model", "mean error", "held out", "physical"), rows)
 
 
-def network_blocks(document: Document, model: Any, cost: Any, *more: str) -> Shown:
-    """The form chosen and all forms with their errors, times at a few sizes, and what messages cost."""
+def network_blocks(document: Document, model: Any, *more: str) -> Shown:
+    """The form chosen and all forms with their errors, and times at a few sizes."""
     from advisor import wording
 
     known, doubt = "models" in document, model.form.doubt
@@ -91,7 +91,6 @@ def network_blocks(document: Document, model: Any, cost: Any, *more: str) -> Sho
             *chosen.get("notes", ()),
             None if doubt is None else models.noise_and_doubt(doubt, sizes=SIZES_BYTES),
             *more,
-            *(("CPU of messages: not measured",) if cost is None else cost.lines()),
             *warned(document.get("warnings", ())),
             wording.verdict(wording.MESSAGES, left_out, by="in the mean, on points that it was not fitted to"),
         ),

@@ -127,7 +127,7 @@ def _show_model(path: Path, plot: Path | None, held_out: Path | None) -> None:
 
 def _network(path: Path) -> tuple[dict[str, Any], Sequence[blocks.Block]]:
     found, document = calibration.load_network_model(path), files.read_json(path)
-    return document, network_blocks(document, found.model, found.costs.cost)
+    return document, network_blocks(document, found.model)
 
 
 def _neighbours(path: Path) -> tuple[dict[str, Any], Sequence[blocks.Block]]:

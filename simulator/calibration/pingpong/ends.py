@@ -1,17 +1,16 @@
-"""The jobs at an end of message times: channels to other processes, samples over them, and relays."""
+"""The jobs at an end of message times: channels to other processes, and samples over them."""
 
 import contextlib
 import json
 import os
 import select
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from simulator.base.errors import CalibrationError
-from simulator.calibration.bench.usage import Usage
 from simulator.calibration.bench.worker import Jobs
 
 MAX_BYTES = 2**30
@@ -134,13 +133,9 @@ Channel = StreamChannel | MpiChannel
 
 
 class Buffers:
-    """What is sent and what comes back, kept between samples so that their pages are there before the clock starts.
+    """What is sent and what comes back, kept between samples so that their pages are there before the clock starts."""
 
-    `one`: what comes back takes the place of what was sent, and is not compared.
-    """
-
-    def __init__(self, *, one: bool = False) -> None:
-        self._one = one
+    def __init__(self) -> None:
         self._sent = np.zeros(0, dtype=np.uint8)
         self._received = np.zeros(0, dtype=np.uint8)
 
@@ -150,19 +145,16 @@ class Buffers:
             raise CalibrationError(f"a message of {size_bytes} bytes; give 1 to {MAX_BYTES}")
         if self._sent.size < size_bytes:
             self._sent = np.arange(size_bytes, dtype=np.uint32).astype(np.uint8)
-            self._received = self._sent if self._one else np.ones(size_bytes, dtype=np.uint8)
-        if not self._one:
-            self._received[:size_bytes] = 255
+            self._received = np.ones(size_bytes, dtype=np.uint8)
+        self._received[:size_bytes] = 255
         return self._sent.data[:size_bytes], self._received.data[:size_bytes]
 
     def same(self, size_bytes: int) -> bool:
         """Whether what was received is what was sent."""
-        return self._one or np.array_equal(self._sent[:size_bytes], self._received[:size_bytes])
+        return np.array_equal(self._sent[:size_bytes], self._received[:size_bytes])
 
 
-def run_sample(
-    channel: Channel, command: Mapping[str, Any], buffers: Buffers, waited_seconds: Callable[[], float] = float
-) -> dict[str, float]:
+def run_sample(channel: Channel, command: Mapping[str, Any], buffers: Buffers) -> dict[str, float]:
     """Carry out one sample at one end and say how long it took.
 
     `channel`: to the other end, which carries out the same command with the other value of `first`.
@@ -170,26 +162,24 @@ def run_sample(
     `batches`; `both` for exchanges, else ping-pongs; `first` for who sends first; `start`, a moment of the monotonic
     clock to wait for, where several pairs begin at once.
     `buffers`: of this process.
-    `waited_seconds`: what this process has waited for its processor so far; by default that is not looked at.
 
     Returns `wall_s`: seconds of a batch, the median of all: where others take the PE away now and then, few batches see
-    it. `cpu_s`: CPU seconds of this end for all batches. `waited_s`: what it waited for its processor.
+    it.
     """
     size, rounds, batches = int(command["size_bytes"]), int(command["rounds"]), int(command["batches"])
     sent, received = buffers.views(size)
     if command.get("start"):
         time.sleep(max(0.0, command["start"] - time.monotonic()))
-    waited, before, marks = waited_seconds(), Usage.now(), [time.perf_counter()]
+    marks = [time.perf_counter()]
     for _ in range(batches):
         if command["both"]:
             channel.exchange(sent, received, rounds)
         else:
             bounce(channel, sent, received, rounds=rounds, first=command["first"])
         marks.append(time.perf_counter())
-    used, waited_s = Usage.now() - before, waited_seconds() - waited
     if not buffers.same(size):
         raise CalibrationError(f"message of {size} bytes: other bytes came back than were sent")
-    return {"wall_s": float(np.median(np.diff(marks))), "cpu_s": used.cpu_s, "waited_s": waited_s}
+    return {"wall_s": float(np.median(np.diff(marks)))}
 
 
 def bounce(channel: Channel, sent: memoryview, received: memoryview, *, rounds: int, first: bool) -> None:
@@ -206,16 +196,13 @@ def bounce(channel: Channel, sent: memoryview, received: memoryview, *, rounds: 
 class End:
     """One end: its channels, by the number of the process at the other end, and its buffers."""
 
-    def __init__(
-        self, channels: Mapping[int, Channel], buffers: Buffers, waited_seconds: Callable[[], float] = float
-    ) -> None:
+    def __init__(self, channels: Mapping[int, Channel]) -> None:
         self._channels = channels
-        self._buffers = buffers
-        self._waited_seconds = waited_seconds
+        self._buffers = Buffers()
 
     def sample(self, peer: int, **command: Any) -> dict[str, float]:
         """Carry out a sample with a peer, which carries out the same."""
-        return run_sample(self._channels[peer], command, self._buffers, self._waited_seconds)
+        return run_sample(self._channels[peer], command, self._buffers)
 
 
 def jobs(channels: str) -> Jobs:
@@ -223,7 +210,7 @@ def jobs(channels: str) -> Jobs:
     if channels == "mpi":
         from mpi4py import MPI
 
-        end = End({rank: MpiChannel(MPI, rank) for rank in range(MPI.COMM_WORLD.Get_size())}, Buffers())
+        end = End({rank: MpiChannel(MPI, rank) for rank in range(MPI.COMM_WORLD.Get_size())})
     else:
-        end = End({int(peer): StreamChannel(*ends) for peer, ends in json.loads(channels).items()}, Buffers())
+        end = End({int(peer): StreamChannel(*ends) for peer, ends in json.loads(channels).items()})
     return {"sample": end.sample}

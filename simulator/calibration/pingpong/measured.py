@@ -23,10 +23,9 @@ from simulator.calibration.pingpong.campaign import (
     open_store,
 )
 from simulator.calibration.pingpong.ends import MAX_BYTES as MAX_BYTES_EVER
-from simulator.calibration.pingpong.pairs import local_pairs, measure_cost
+from simulator.calibration.pingpong.pairs import local_pairs
 from simulator.models.network import fit_network, make_points
 from simulator.models.network.file import CalibratedNetwork
-from simulator.models.network.message_cost import MessageCost
 
 MEDIA: Final = {"processes": ("unix", "pipe"), "tcp": ("tcp",), "mpi": ("mpi",)}
 """What lies between the processes -> its media, the default first."""
@@ -79,8 +78,6 @@ class LinkMeasurement:
     points: tuple[SizePoint, ...]
     reused: int
     warnings: tuple[str, ...]
-    cost: MessageCost | None = None
-    """What messages cost in CPU and memory; None with MPI, whose processes poll."""
 
     @property
     def sizes_bytes(self) -> list[int]:
@@ -123,18 +120,15 @@ def measure_link_times(plan: LinkPlan, *, store: Path | None, on_progress: Progr
     )
     with local_pairs(plan.chosen_medium, cpus) as pairs:
         points = tuple(measure_sizes(campaign, pairs.sample_s, kept, on_progress=on_progress))
-        on_progress("CPU of messages", 1.0)
         if plan.between == "mpi":
-            about, cost = about | {"library": pairs.library}, None
-        else:
-            cost = measure_cost(pairs, plan.chosen_medium, max_bytes=plan.max_bytes, cpus=cpus[0])
+            about = about | {"library": pairs.library}
     warnings = (
         *kept.warnings,
         *machine_warnings(machine),
         *_sharing_warnings(plan, machine, len(cpus)),
         *_spread_warnings(points),
     )
-    return LinkMeasurement(plan.between, plan.chosen_medium, about, points, reused, warnings, cost)
+    return LinkMeasurement(plan.between, plan.chosen_medium, about, points, reused, warnings)
 
 
 def pair_places(machine: Machine) -> list[tuple[int, int]]:
@@ -216,6 +210,5 @@ def fit_measured_link(measured: LinkMeasurement, *, seed: int) -> CalibratedNetw
     fit = fit_network(points, drift=learnt_drift(subject).sd)
     some = points.size_bytes > 0
     keep_calibration(subject, points.size_bytes[some], points.time_s[some])
-    return CalibratedNetwork(
-        fit, provenance(seed=seed, machine=this_machine()), measured.warnings, measured.to_dict(), measured.cost
-    )
+    made = provenance(seed=seed, machine=this_machine())
+    return CalibratedNetwork(fit, made, measured.warnings, measured.to_dict())

@@ -1,21 +1,16 @@
-"""Drives real processes that exchange messages: pairs over any medium, chains of relays, and what messages cost."""
+"""Drives pairs of real processes that exchange messages over any medium."""
 
 import json
 import os
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any, Final
 
-import numpy as np
-
 from simulator.base.errors import CalibrationError, ScenarioError, reason
-from simulator.calibration.bench.competitor import Competitor
 from simulator.calibration.bench.group import Group, mpi_fault
 from simulator.calibration.pingpong.ends import SAMPLE_LIMIT_S
-from simulator.models.load import LoadTrace
-from simulator.models.network.message_cost import CpuCost, MessageCost, fit_cpu_cost, memory_bytes_per_byte
 
 LEAD_S = 0.01
 """How long before pairs begin at once their start is said, so that all are ready."""
@@ -24,16 +19,6 @@ MAX_STRANGERS = 100
 
 Ends = tuple[int, int]
 """File descriptors that a process writes to and reads from."""
-_COST_SIZES = (1, 4096, 65_536, 2**20, 2**22)
-"""Bytes of the messages, as far as they are allowed; always the largest allowed too, up to the last."""
-_WANTED_S = 0.02
-"""About how long the ping-pongs of a sample take alone."""
-_BUSY_ROUNDS = 10
-"""Ping-pongs of a sample that competes with computations: each may wait for a time slice."""
-_COST_SAMPLES = 3
-_MOST_ROUNDS = 2000
-_BUSY = LoadTrace(np.array([0.0]), np.array([1.0]), 3600.0)
-"""One competitor, always."""
 
 
 class Pairs:
@@ -68,14 +53,6 @@ class Pairs:
         firsts = [number for sides in active for number, _, first in sides if first]
         mean_s = sum(float(answers[number]["wall_s"]) for number in firsts) / len(firsts) / rounds
         return mean_s if pattern == "exchange" else mean_s / 2
-
-    def cpu_s(self, size_bytes: int, *, rounds: int) -> float:
-        """CPU seconds of a message at an end of the first pair, the mean of sending and receiving.
-
-        In a ping-pong each end sends one message and receives one; the ends that we drive count.
-        """
-        answers = self._sample(self._sides[:1], size_bytes, rounds=rounds, batches=1, both=False)
-        return sum(float(answer["cpu_s"]) for answer in answers.values()) / (2 * rounds * len(answers))
 
     def _sample(
         self,
@@ -153,36 +130,3 @@ def tcp_ends() -> tuple[Ends, Ends]:
 
 CONNECT: Final[dict[str, Callable[[], tuple[Ends, Ends]]]] = {"pipe": pipe_ends, "unix": unix_ends, "tcp": tcp_ends}
 """Medium -> what makes both ends."""
-
-
-# What a message costs in CPU at its ends: ping-pongs by the accounting of the system, alone and against computations.
-
-
-def measure_cost(pairs: Pairs, medium: str, *, max_bytes: int, cpus: Sequence[int]) -> MessageCost:
-    """CPU seconds of messages of the first pair, by size.
-
-    On each of `cpus`, the processors of both ends, a computation runs for the second measurement; none for no such.
-    """
-    sizes = sorted({size for size in _COST_SIZES if size < max_bytes} | {min(max_bytes, _COST_SIZES[-1])})
-    alone = _fitted(pairs, sizes, rounds=None)
-    busy = None
-    if cpus:
-        with ExitStack() as stack:
-            for cpu in dict.fromkeys(cpus):
-                stack.enter_context(stack.enter_context(Competitor(cpu, _BUSY)).replay(0.0))
-            busy = _fitted(pairs, sizes, rounds=_BUSY_ROUNDS)
-    return MessageCost(alone, busy, memory_bytes_per_byte(medium))
-
-
-def _fitted(pairs: Pairs, sizes: Sequence[int], *, rounds: int | None) -> CpuCost:
-    seconds = []
-    for size in sizes:
-        count = rounds or _rounds(pairs, size)
-        pairs.cpu_s(size, rounds=1)  # pages and buffers are there afterwards
-        seconds.append(float(np.median([pairs.cpu_s(size, rounds=count) for _ in range(_COST_SAMPLES)])))
-    return fit_cpu_cost(sizes, np.maximum(seconds, 1e-9))
-
-
-def _rounds(pairs: Pairs, size: int) -> int:
-    once_s = 2 * pairs.sample_s("one_way", size, rounds=1, batches=5)
-    return min(_MOST_ROUNDS, max(2, round(_WANTED_S / once_s)))

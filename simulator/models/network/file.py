@@ -9,7 +9,7 @@ import numpy as np
 
 from simulator.base import files
 from simulator.base.arrays import Floats
-from simulator.base.documents import FLAT, Data, read
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError
 from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
@@ -26,7 +26,10 @@ from simulator.models.network import (
     make_points,
 )
 from simulator.models.network.choice import FormEntry
-from simulator.models.network.message_cost import CostEntries, MessageCost
+
+
+_READ_ONLY = {"written": False, "read": True}
+"""Metadata of what older files say of costs of messages, which nothing uses."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,9 @@ class NetworkFile(ModelFile):
     model: NetworkModel
     points: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     measured: Mapping[str, object] | None = None
-    costs: CostEntries = field(default_factory=CostEntries, metadata=FLAT)
+    cpu: object = field(default=None, metadata=_READ_ONLY)
+    memory_bytes_per_byte: object = field(default=None, metadata=_READ_ONLY)
+    memory_from: object = field(default=None, metadata=_READ_ONLY)
 
 
 @dataclass(frozen=True)
@@ -73,8 +78,6 @@ class CalibratedNetwork:
     warnings: tuple[str, ...] = ()
     measured: Mapping[str, object] | None = None
     """How they were measured, where they were."""
-    cost: MessageCost | None = None
-    """What messages cost in CPU and memory, where that was measured."""
 
     def __repr__(self) -> str:
         return f"CalibratedNetwork({self.fit.model!r})"
@@ -96,7 +99,6 @@ class CalibratedNetwork:
             model=self.fit.model,
             points={name: tuple(column.tolist()) for name, column in columns.items()},
             measured=self.measured,
-            costs=CostEntries() if self.cost is None else self.cost.entries,
             warnings=(*self.fit.warnings, *self.warnings),
             provenance=self.provenance,
         )
@@ -172,16 +174,6 @@ def load_network_model(path: str | Path) -> NetworkFile:
     Raises ScenarioError if the file is missing, no JSON, or no network model.
     """
     return NetworkFile.load(path)
-
-
-def message_cost(document: Mapping[str, object], path: str | Path) -> MessageCost | None:
-    """What the messages of a network model's file cost; None where it does not say."""
-    names = ("cpu", "memory_bytes_per_byte", "memory_from")
-    try:
-        return read(CostEntries, {name: document[name] for name in names if name in document}).cost
-    except ScenarioError as error:
-        hint = f"name a file that `{NetworkFile.WRITER}` wrote"
-        raise ScenarioError([f"{path}: {line}; {hint}" for line in error.lines]) from None
 
 
 def predict_messages(path: str | Path, at: Table | str | Path, *, level: float = 0.95) -> list[Data]:

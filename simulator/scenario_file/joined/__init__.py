@@ -487,8 +487,7 @@ def _links(found: Sequence[LinkFile]) -> Links:
 
 
 def _about_links(inputs: Inputs, links: Links) -> list[str]:
-    only, costs = inputs.links[0], [line for link in inputs.links for line in link.cost]
+    only = inputs.links[0]
     if links.within is None and only.within_node:
-        said = f"{only.source}: measured between processes of one machine; taken for the link between nodes too"
-        return [said, *costs]
-    return costs
+        return [f"{only.source}: measured between processes of one machine; taken for the link between nodes too"]
+    return []

@@ -159,8 +159,6 @@ class LinkFile:
     """Whether they were measured between processes of one machine."""
     calibration: Calibration
     warnings: tuple[str, ...] = ()
-    cost: tuple[str, ...] = ()
-    """What its messages cost in CPU and memory, in words, where that was measured."""
 
 
 @dataclass
@@ -315,16 +313,14 @@ _OF_NODES = {"memory": _with_memory, "neighbours": _with_neighbours}
 
 def _link(document: Document, source: str) -> LinkFile:
     """Message times: a network model, or plain times."""
-    from simulator.models.network.file import NetworkFile, message_cost  # only here: seldom needed
+    from simulator.models.network.file import NetworkFile  # only here: seldom needed
 
     model, warnings = _bare_times(document, source), tuple[str, ...]()
     if model is None:
         form = NetworkFile.of(document, source)
         model, warnings = form.model.form, tuple(_own_warnings(form.warnings, source))
-    cost = message_cost(document, source)
-    costs = () if cost is None else tuple(f"{source}: {line}" for line in cost.lines())
     calibration = Calibration(source, "network", made_of(document.get("provenance"), source))
-    return LinkFile(source, model.to_data(), is_of_one_machine(document), calibration, warnings, costs)
+    return LinkFile(source, model.to_data(), is_of_one_machine(document), calibration, warnings)
 
 
 def _own_warnings(said: Sequence[str], source: str) -> list[str]:

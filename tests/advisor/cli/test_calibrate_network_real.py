@@ -56,12 +56,6 @@ def test_a_link_is_measured_fitted_and_answers(capsys):
     document = json.loads(Path("link.json").read_text())
     sizes = document["measured"]["sizes"]
     assert [row["size_bytes"] for row in sizes][-1] == 64
-    costs = [document["cpu"], document["cpu"]["beside_computation"]]
-    assert all(1e-7 < cost["per_message_s"] < 0.01 for cost in costs)
-    assert document["memory_bytes_per_byte"] == 4
-    assert "CPU of a message at each end: " in told
-    assert _run(["show", "link.json"]) == 0
-    assert "CPU of a message at each end: " in capsys.readouterr().out
     further = [row for row in sizes if "exchange_s" in row]
     assert [row["size_bytes"] for row in further] == [1, 4, 16, 64]
     for row in further:
