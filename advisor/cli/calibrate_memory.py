@@ -81,7 +81,7 @@ def memory(
     """Fit Apex-MAP's models of the memory hierarchy, level sizes too, and choose how many levels the times support.
 
     Without a table Apex-MAP is really run here: every measurement is on disk at once, and interrupted or killed, the
-    same command goes on where it was. One cell (M, alpha, L) in five is kept from the fits and judges them.
+    same command goes on where it was. Cells (M, alpha, L) are left out of the fits in turn, which judges them.
 
     Example: apportion calibrate memory --replay table.csv -o memory.json
     """

@@ -64,12 +64,11 @@ def speed_blocks(document: Document, band: "simulator.SpeedBand", *more: str) ->
 
 def _forms(document: Document) -> blocks.Table:
     """Forms that were fitted, with their errors where they were fitted and on what was held out."""
-    held = {one["name"]: one["mean"] for one in document.get("held_out", {}).get("models", ())}
     rows = []
     for one in document["models"]:
         own = one["held_out"]["mean_relative_error"] if one.get("held_out") else one.get("held_out_mean")
         physical = "yes" if one["physical"] else f"no: {'; '.join(one['faults'])}"
-        rows.append([one["name"], *map(share, (one["mean_relative_error"], held.get(one["name"], own))), physical])
+        rows.append([one["name"], *map(share, (one["mean_relative_error"], own)), physical])
     return blocks.table("", ("model", "mean error", "held out", "physical"), rows)
 
 
@@ -107,9 +106,7 @@ def memory_blocks(document: Document, *more: str) -> Shown:
     from advisor import wording
 
     chosen = next(one for one in document["models"] if one["name"] == document["chosen"])
-    held = {one["name"]: one["mean"] for one in document.get("held_out", {}).get("models", ())}
     rows = [(str(number), *_level(level)) for number, level in enumerate(chosen["parameters"], start=1)]
-    error = held.get(chosen["name"], chosen["held_out_mean"])
     return [
         blocks.Text(f"chosen: {document['chosen']}"),
         _forms(document),
@@ -118,7 +115,9 @@ def memory_blocks(document: Document, *more: str) -> Shown:
             *more,
             *map(_reported, document["comparison"]),
             *warned(document["warnings"]),
-            wording.verdict(wording.WORDS, error, by="in the mean, on cells that it was not fitted to"),
+            wording.verdict(
+                wording.WORDS, chosen["held_out_mean"], by="in the mean, on cells that it was not fitted to"
+            ),
         ),
     ]
 

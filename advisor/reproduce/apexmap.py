@@ -1,7 +1,7 @@
 """The Apex-MAP paper: models 0 to 3, and the same with more levels, fitted to recorded times.
 
 The paper prints the models and how they are fitted (sum of squared errors, residuals, signs of latencies and gaps), and
-no parameters of any system. One cell (M, alpha, L) in five is kept from all fits and judges them.
+no parameters of any system. Cells (M, alpha, L) are left out of the fits in turn, which judges them.
 """
 
 from pathlib import Path
@@ -11,16 +11,15 @@ from advisor.report.papers import REPEATED, Cell, Compared
 from advisor.report.text import aligned
 from advisor.reproduce.comparison import judged
 from simulator import files, plots
-from simulator.calibration import JudgedFit, fit_held_out, read_memory_times
 from simulator.models import MemoryModel
+from simulator.models.memory.file import MemoryFit, fit_memory, read_memory_times
+from simulator.models.memory.selection import relative_errors
 
 TITLE = "Apex-MAP (Strohmaier), table 2: models of the average time per data access"
 SHIPPED = "papers/apexmap_two_core_vm.csv"
-SEED = 1
-"""Of which cells are held out."""
 EXPLAINED = (
     "T = sum over levels of (P_k - P_(k-1)) * (l_k + g_k*(L-1)) / L, P_k = min(1, c_k/M)^alpha; sizes c_k fitted too",
-    "SSE and errors over the cells fitted; held out: mean and largest relative error on cells that no fit saw",
+    "SSE and errors of the fit; held out: mean and largest relative error on cells left out of the fit in turn",
 )
 CITATION = (
     "E. Strohmaier: Performance models for the average time per data access of Apex-MAP (CTWatch, November 2006 B)"
@@ -42,12 +41,12 @@ def reproduce(folder: Path | None = None) -> Document:
     Returns
     -------
     dict
-        `models` (per model: parameters with standard errors, SSE, errors, errors `on_held_out` cells, faults),
+        `models` (per model: parameters with standard errors, SSE, errors of the fit and held out, faults),
         `chosen`, `comparison` with the capacities that the system reports, `warnings`, `provenance`.
     """
-    judged = fit_held_out(read_memory_times(files.shipped("scenarios", SHIPPED)), seed=SEED)
-    found = _document(judged)
-    return found if folder is None else found | {"figures": _draw(judged, folder)}
+    fit = fit_memory(read_memory_times(files.shipped("scenarios", SHIPPED)))
+    found = _document(fit)
+    return found if folder is None else found | {"figures": _draw(fit, folder)}
 
 
 def text(result: dict[str, Any]) -> str:
@@ -57,7 +56,7 @@ def text(result: dict[str, Any]) -> str:
             f"{model['name']}{', chosen' if model['name'] == result['chosen'] else ''}",
             *(f"{model[name]:.3g}" for name in ("sse", "relative_sse")),
             *(f"{model[name]:.1%}" for name in ("mean_relative_error", "max_relative_error")),
-            *(f"{error:.1%}" for error in model["on_held_out"].values()),
+            *(f"{model[name]:.1%}" for name in ("held_out_mean", "held_out_max")),
             "yes" if model["physical"] else "no",
         ]
         for model in result["models"]
@@ -65,7 +64,7 @@ def text(result: dict[str, Any]) -> str:
     head = ["model", "SSE, s^2", "relative", "mean", "max", "held out", "max", "physical"]
     lines = [
         TITLE,
-        f"{result['cells']} cells on a shipped table, {result['held_out_cells']} of them held out",
+        f"{result['cells']} cells on a shipped table",
         *EXPLAINED,
     ]
     lines += aligned(head, rows)
@@ -80,26 +79,24 @@ def text(result: dict[str, Any]) -> str:
     return "\n".join([*lines, *(f"warning: {line}" for line in result["warnings"])])
 
 
-def _document(judged: JudgedFit) -> dict[str, Any]:
-    fitted = judged.fit.to_dict()
-    unseen = {one.name: {"mean": one.mean, "max": one.max} for one in judged.judged}
+def _document(fit: MemoryFit) -> dict[str, Any]:
+    fitted = fit.to_dict()
     return {
         "paper": "apexmap",
         "title": TITLE,
-        "cells": len(judged.points),
-        "held_out_cells": int(judged.held_out.sum()),
-        "models": [model | {"on_held_out": unseen[model["name"]]} for model in fitted["models"]],
+        "cells": len(fit.selection.points),
+        "models": fitted["models"],
         "not_fitted": fitted["not_fitted"],
         "chosen": fitted["chosen"],
         "comparison": fitted["comparison"],
-        "warnings": list(judged.warnings),
+        "warnings": fitted["warnings"],
         "provenance": fitted["provenance"],
     }
 
 
-def _draw(judged: JudgedFit, folder: Path) -> list[str]:
+def _draw(fit: MemoryFit, folder: Path) -> list[str]:
     """A figure for each model that is physical."""
-    points = judged.points
+    points = fit.selection.points
     columns = {
         "M_words": points.m_words,
         "alpha": points.alpha,
@@ -107,12 +104,13 @@ def _draw(judged: JudgedFit, folder: Path) -> list[str]:
         "time_per_word_s": points.time_s,
     }
     paths = []
-    for one in judged.judged:
-        if not one.physical:
+    for one in fit.selection.candidates:
+        if not one.physical or one.held_out_s is None:
             continue
         path = folder / f"{one.name.replace(',', '').replace(' ', '-')}.svg"
-        title = f"{one.name}: {one.mean:.1%} mean error on cells held out"
-        plots.memory_fit(columns, one.times_s, title=title, held_out=judged.held_out).save(path)
+        error = relative_errors(one.held_out_s, points).mean()
+        title = f"{one.name}: {error:.1%} mean error on cells left out in turn"
+        plots.memory_fit(columns, one.held_out_s, title=title).save(path)
         paths.append(str(path))
     return paths
 
@@ -136,7 +134,7 @@ def _error(level: dict[str, Any], name: str) -> str:
 
 def inventory(result: Document) -> list[Compared]:
     """The models' formulas, and their fits, of which the paper prints none."""
-    fits = ", ".join(f"{model['name']} {100 * model['on_held_out']['mean']:.0f} %" for model in result["models"])
+    fits = ", ".join(f"{model['name']} {100 * model['held_out_mean']:.0f} %" for model in result["models"])
     because = (
         f"The paper prints no parameter and no error of any system. Fitted to {result['cells']} cells of a shipped "
         f"table, mean errors on cells held out: {fits}. Chosen: {result['chosen']}."

@@ -33,12 +33,7 @@ if TYPE_CHECKING:
         make_reader as make_reader,
         parse_program as parse_program,
     )
-    from simulator.calibration.apex.held_out import (
-        JudgedFit as JudgedFit,
-        MeasuredMemory as MeasuredMemory,
-        fit_held_out as fit_held_out,
-        fit_sweep as fit_sweep,
-    )
+    from simulator.calibration.apex.fitted import MeasuredMemory as MeasuredMemory, fit_sweep as fit_sweep
     from simulator.calibration.apex.plan import make_sweep as make_sweep
     from simulator.calibration.apex.sweep import (
         measure_sweep as measure_sweep,

@@ -12,7 +12,7 @@ from simulator.base.figures import INK, NOTHING, PAPER, Drawing, Entry, Panel, s
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from simulator.base.arrays import Flags, Floats
+    from simulator.base.arrays import Floats
     from simulator.models.memory.model import MemoryModel
     from simulator.models.neighbours_file import NeighboursModel
     from simulator.models.network import FittedForm
@@ -27,26 +27,22 @@ _STEPS: Final = 400
 _MOST_CONFIGURATIONS: Final = 4
 
 
-def memory_fit(columns: "Mapping[str, Floats]", modelled_s: "Floats", *, title: str, held_out: "Flags") -> Drawing:
+def memory_fit(columns: "Mapping[str, Floats]", modelled_s: "Floats", *, title: str) -> Drawing:
     """Draw modelled times against measured ones, and residuals; a residual is `(modelled - measured) / measured`.
 
     `columns`: `M_words`, `alpha`, `L` and `time_per_word_s` of the cells, each (cells,).
-    `held_out`: which of them its fit did not see.
     """
     measured_s = columns["time_per_word_s"]
     residuals = 100 * (modelled_s - measured_s) / measured_s
-    chosen = (("fitted", ".", ~held_out), ("held out", "x", held_out))
 
     def against(axes: "Axes") -> None:
         ends = [float(min(measured_s.min(), modelled_s.min())), float(max(measured_s.max(), modelled_s.max()))]
         axes.plot(ends, ends, lw=1, color=INK)
-        for place, (text, marks, rows) in enumerate(chosen):
-            axes.plot(measured_s[rows], modelled_s[rows], marks, ms=4, color=series(place), label=text)
+        axes.plot(measured_s, modelled_s, ".", ms=4, color=series(0))
         axes.set(xlabel="measured, s per word", ylabel="modelled, s per word", xscale="log", yscale="log")
 
     def off(axes: "Axes", name: str) -> None:
-        for place, (_, marks, rows) in enumerate(chosen):
-            axes.plot(columns[name][rows], residuals[rows], marks, ms=4, color=series(place))
+        axes.plot(columns[name], residuals, ".", ms=4, color=series(0))
         axes.axhline(0, lw=1, color=INK)
         axes.set(xlabel=_AXES[name], ylabel="residual, % of the time", xscale="log")
 

@@ -39,8 +39,7 @@ def test_a_sweep_killed_by_kill_9_goes_on_and_becomes_a_model(tmp_path):
     found = json.loads(done.stdout)
     assert found["sweep"]["visits_reused"] == len(before) < found["sweep"]["visits"]
     assert not store.exists()
-    assert sum(cell["held_out"] for cell in found["cells"]) == found["held_out"]["cells"] == 2
-    assert {model["name"] for model in found["held_out"]["models"]} == {model["name"] for model in found["models"]}
+    assert next(model for model in found["models"] if model["name"] == found["chosen"])["held_out_mean"] > 0
     assert found["chosen"] in {model["name"] for model in found["models"] if model["physical"]}
     assert {one["name"] for one in found["comparison"]} >= {"memory"}
     assert len((tmp_path / "t.csv").read_text().splitlines()) == 1 + len(found["cells"]) == 13
