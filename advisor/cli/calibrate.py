@@ -23,7 +23,7 @@ from advisor.cli.options import (
     read_share,
 )
 from advisor.cli.outputs import finish
-from simulator import calibration, files, models, units
+from simulator import calibration, documents, files, models, units
 
 if TYPE_CHECKING:
     from simulator.calibration.bands import BuiltBand, CutRule, Source
@@ -132,7 +132,7 @@ def speed(
         built, drift = _built(source, asked, None if replayed else _learnt(subject.kernel, output))
     write = None if output is None else partial(calibration.save_speed_model, built, output)
     document = built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()}
-    document |= {} if drift is None else {"drift": drift.to_dict()}
+    document |= {} if drift is None else {"drift": documents.to_dict(drift)}
     shown = speed_blocks(document, built.band, *_more(built, store, drift))
     finish(document, shown, write=write, said=f"model written to {output}")
     if store is not None and runs.store is None:

@@ -32,8 +32,8 @@ def measure(plan: "calibration.LinkPlan", *, budget: str, output: Path | None) -
         stated_budget(budget, plan.budget_s),
     ):
         measured = calibration.measure_link_times(plan, store=store, on_progress=show)
-    if measured.reused:
-        print(f"{measured.reused} samples were taken before and not again ({store})", file=sys.stderr)
+    if measured.samples_reused:
+        print(f"{measured.samples_reused} samples were taken before and not again ({store})", file=sys.stderr)
     if output is None:
         files.remove(store)
     return measured

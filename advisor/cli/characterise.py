@@ -12,7 +12,7 @@ from advisor.cli.models import lines, warned
 from advisor.cli.options import HOUR_S, Seed, read_budget
 from advisor.cli.outputs import show
 from advisor.cli.progress import progress_lines
-from simulator import ScenarioError, blocks, calibration, characterisation, models, units
+from simulator import ScenarioError, blocks, calibration, characterisation, documents, models, units
 
 LEAST_BUDGET_S = 8.0
 """What analysing, compiling and three rounds of a kernel of ours take on a busy machine."""
@@ -63,7 +63,7 @@ def characterise(
         found = characterisation.characterise(
             wanted, model, methods=chosen, budget_s=budget_s, seed=seed, on_progress=on_progress
         )
-    show({"command": "lab characterise"} | found, _shown(found), {})
+    show({"command": "lab characterise"} | documents.by_field(found), _shown(found), {})
 
 
 def _methods(text: str) -> list[Any]:
@@ -101,26 +101,26 @@ def hardware_here(*, seed: int) -> "models.HardwareModel":
 HEAD = ("method", "size", "predicted", "range", "measured", "error", "model", "untaught")
 
 
-def _shown(found: dict[str, Any]) -> list[blocks.Block]:
+def _shown(found: "characterisation.Characterised") -> list[blocks.Block]:
     """What a function costs by each method, and what was measured."""
-    rows = [_row(entry) for entry in found["methods"]]
+    rows = [_row(entry) for entry in found.methods]
     note = "model: error minus that of component timing; untaught: error by costs that no run of this kernel taught"
     return [
-        blocks.Text(f"{found['subject']['name']}: {found['subject']['meaning']}"),
-        lines(*found["timing_formula"], f"costs of {found['hardware']['name']}"),
+        blocks.Text(f"{found.subject['name']}: {found.subject['meaning']}"),
+        lines(*found.timing_formula, f"costs of {found.hardware['name']}"),
         blocks.table("", HEAD, rows, text_columns=2, note=note),
-        lines(*warned(found["warnings"])),
+        lines(*warned(found.warnings)),
     ]
 
 
-def _row(entry: dict[str, Any]) -> list[str]:
-    low, high = (units.show_duration(entry[f"predicted_{end}_s"]) for end in ("low", "high"))
-    errors = ("error_percent", "resource_model_error_percent", "left_out_error_percent")
+def _row(entry: "characterisation.Judged") -> list[str]:
+    low, high = map(units.show_duration, (entry.predicted_low_s, entry.predicted_high_s))
+    errors = (entry.error_percent, entry.resource_model_error_percent, entry.left_out_error_percent)
     return [
-        entry["name"],
-        ", ".join(f"{name}={value:g}" for name, value in entry["arguments"].items()),
-        units.show_duration(entry["predicted_s"]),
+        entry.name,
+        ", ".join(f"{name}={value:g}" for name, value in entry.arguments.items()),
+        units.show_duration(entry.predicted_s),
         "" if low == high else f"{low} to {high}",
-        units.show_duration(entry["measured_s"]),
-        *("-" if (error := entry.get(name)) is None else f"{error:+.1f}%" for name in errors),
+        units.show_duration(entry.measured_s),
+        *("-" if error is None else f"{error:+.1f}%" for error in errors),
     ]

@@ -11,9 +11,8 @@ from advisor.report.papers import REPEATED, Cell, Compared
 from advisor.report.text import aligned
 from advisor.reproduce.comparison import judged
 from simulator import files, plots
+from simulator.calibration import MemoryFit, fit_memory, read_memory_times
 from simulator.models import MemoryModel
-from simulator.models.memory.file import MemoryFit, fit_memory, read_memory_times
-from simulator.models.memory.selection import relative_errors
 
 TITLE = "Apex-MAP (Strohmaier), table 2: models of the average time per data access"
 SHIPPED = "papers/apexmap_two_core_vm.csv"
@@ -108,7 +107,7 @@ def _draw(fit: MemoryFit, folder: Path) -> list[str]:
         if not one.physical or one.held_out_s is None:
             continue
         path = folder / f"{one.name.replace(',', '').replace(' ', '-')}.svg"
-        error = relative_errors(one.held_out_s, points).mean()
+        error = abs(one.held_out_s / points.time_s - 1).mean()
         title = f"{one.name}: {error:.1%} mean error on cells left out in turn"
         plots.memory_fit(columns, one.held_out_s, title=title).save(path)
         paths.append(str(path))

@@ -399,7 +399,7 @@ def _keeper(plan: VerifyPlan, kept: Path | None) -> Callable[[str, int, RealRun]
 
     def keep(name: str, repetition: int, real: RealRun) -> None:
         if kept is not None:
-            usages = [usage.to_dict() for usage in real.compute]
+            usages = [asdict(usage) for usage in real.compute]
             line = {"key": key, "configuration": name, "repetition": repetition, "makespan_s": real.makespan_s}
             with files.open_append(kept) as stream:
                 stream.write(json.dumps(line | {"usages": usages}) + "\n")

@@ -1,7 +1,7 @@
 """Short real pieces of an application: they check speeds and message times, and correct them where all agree."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import exp, inf, log, pi, sqrt
 from typing import Any
 
@@ -92,7 +92,7 @@ class Tried:
             "configuration": self.configuration.name,
             "partition": list(self.configuration.partition),
             "makespan_s": [one.makespan_s for one in self.runs],
-            "usages": [[used.to_dict() for used in one.compute] for one in self.runs],
+            "usages": [[asdict(used) for used in one.compute] for one in self.runs],
         }
 
     @property

@@ -150,6 +150,7 @@ if TYPE_CHECKING:
     from simulator.models.file import model_kind as model_kind
     from simulator.models.memory.file import (
         MemoryFit as MemoryFit,
+        fit_memory as fit_memory,
         fit_memory_table as fit_memory_table,
         load_memory_model as load_memory_model,
         predict_memory as predict_memory,

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from simulator.base import files
 from simulator.base.errors import CalibrationError, ScenarioError
@@ -34,7 +34,7 @@ class Recording:
     mean_busy: dict[int, float]
     """Mean busy share of each processor over the rows written, by its number."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain data for JSON; a mean of nothing is None."""
         return {
             "path": str(self.path),

@@ -12,7 +12,12 @@ if TYPE_CHECKING:
         runs_beside as runs_beside,
     )
     from simulator.characterisation.costs.vectors import times_of_model as times_of_model
-    from simulator.characterisation.study import characterise as characterise, make_subject as make_subject
+    from simulator.characterisation.study import (
+        Characterised as Characterised,
+        Judged as Judged,
+        characterise as characterise,
+        make_subject as make_subject,
+    )
     from simulator.models.resource import METHODS as METHODS
     from simulator.programs.graphs.nodes import total_ruv as total_ruv
 else:

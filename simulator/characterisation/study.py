@@ -3,13 +3,14 @@
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from simulator.base import formula
+from simulator.base.documents import SPARE
 from simulator.base.errors import CalibrationError, FormulaError, ScenarioError
 from simulator.base.given import check_once
 from simulator.base.randomness import stream
@@ -27,8 +28,8 @@ from simulator.characterisation.derive.arguments import (
 from simulator.characterisation.derive.derivation import Derived, derive_seg, runnable, ruvs_at
 from simulator.characterisation.derive.source import read_source
 from simulator.characterisation.kernels import StudyKernel, study_kernel
-from simulator.models.error_summary import error_statistics
-from simulator.models.resource import CostVector, Guess, HardwareModel, Method
+from simulator.models.error_summary import ErrorStatistics, error_statistics
+from simulator.models.resource import CostVector, Guess, HardwareModel, Method, Ruv
 from simulator.models.resource import Times as Range
 from simulator.programs.graphs.nodes import expected_time, timing_formula
 
@@ -169,19 +170,43 @@ def _check_power(kernel: StudyKernel, judged: Sequence[int]) -> None:
         raise ScenarioError(f"--sizes is {shown}, and kernel {kernel.name} takes powers of two")
 
 
-def show_size(values: Values) -> str:
-    """`n = 100`, and others."""
-    return ", ".join(f"{name} = {value:g}" for name, value in values.items())
-
-
 @dataclass(frozen=True)
 class Prediction:
     """What one method predicts at one size."""
 
-    ruv: Mapping[str, Any]
+    ruv: Ruv
     time: Range
     left_out_s: float | None = None
     """By costs that this kernel taught nothing; None where it taught nothing anyway."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A method at a size that was measured."""
+
+    name: Method
+    arguments: Values
+    ruv: Ruv
+    predicted_s: float
+    predicted_low_s: float
+    predicted_high_s: float
+    measured_s: float
+    error_percent: float
+    resource_model_error_percent: float | None
+    left_out_error_percent: float | None = field(default=None, metadata=SPARE)
+    """By costs that no run of this kernel taught."""
+
+
+@dataclass(frozen=True)
+class Characterised:
+    """A function by every method, beside what was measured."""
+
+    subject: Mapping[str, str]
+    timing_formula: tuple[str, ...]
+    hardware: Mapping[str, str]
+    methods: tuple[Judged, ...]
+    statistics: Mapping[str, ErrorStatistics | None]
+    warnings: tuple[str, ...]
 
 
 def characterise(
@@ -192,8 +217,8 @@ def characterise(
     budget_s: float,
     seed: int,
     on_progress: OnProgress = lambda _stage, _share: None,
-) -> dict[str, Any]:
-    """Derive, predict, measure and compare one function; a plain document.
+) -> Characterised:
+    """Derive, predict, measure and compare one function.
 
     `methods`: those wanted; component timing is always taken, since errors are compared with its own.
     `budget_s`: seconds that analysis, compilation and timing may take; the least number of rounds is made in any case.
@@ -225,21 +250,22 @@ def _timed(subject: Subject, derived: Derived) -> list[Timed]:
             function, arguments = compiled(subject.kernel.function), subject.arguments.make(values)
             overwrites = subject.kernel.overwrites
             function(*subject.arguments.make(values))
-        found.append(Timed(f"{subject.name} {show_size(values)}", function, arguments, overwrites))
+        size = ", ".join(f"{name} = {value:g}" for name, value in values.items())
+        found.append(Timed(f"{subject.name} {size}", function, arguments, overwrites))
     return found
 
 
 def _compared(
     subject: Subject, derived: Derived, hardware: HardwareModel, methods: Sequence[Method], times: Times
-) -> dict[str, Any]:
+) -> Characterised:
     """Predictions of every method with what was measured."""
     warnings = [*derived.warnings, *hardware.warnings, *_warnings(times, hardware)]
-    judged_s, halves = times.median_s.tolist()[: len(subject.judged)], times.half_interval.tolist()
+    judged_s = times.median_s.tolist()[: len(subject.judged)]
     timed = _component_timing(subject, derived, times)
     errors: list[float | None] = [None] * len(subject.judged)
     if timed:
         errors = [_error(float(one.time.s), real_s) for one, real_s in zip(timed, judged_s, strict=True)]
-    entries: list[dict[str, Any]] = []
+    entries = list[Judged]()
     for method in sorted(methods, key=lambda name: name == "ct"):
         try:
             found = timed if method == "ct" else _predict(subject, derived, hardware, method, warnings)
@@ -247,24 +273,15 @@ def _compared(
             warnings += [f"{method}: {line}" for line in error.lines]
             continue
         sizes = zip(found, subject.judged, judged_s, errors, strict=False)
-        entries += [_entry(method, *size) for size in sizes]
-    return {
-        "subject": {"name": subject.name, "meaning": subject.meaning},
-        "timing_formula": timing_formula(derived.seg).splitlines(),
-        "hardware": {"name": hardware.name},
-        "measured": [
-            {
-                "arguments": dict(values),
-                "measured_s": time_s,
-                "interval_percent": 100 * half if np.isfinite(half) else None,
-            }
-            for values, time_s, half in zip(subject.judged, judged_s, halves, strict=False)
-        ],
-        "rounds": int(times.raw_s.shape[1]),
-        "methods": entries,
-        "statistics": statistics(entries),
-        "warnings": list(dict.fromkeys(warnings)),
-    }
+        entries += [_judged(method, *size) for size in sizes]
+    return Characterised(
+        subject={"name": subject.name, "meaning": subject.meaning},
+        timing_formula=tuple(timing_formula(derived.seg).splitlines()),
+        hardware={"name": hardware.name},
+        methods=tuple(entries),
+        statistics=statistics(entries),
+        warnings=tuple(dict.fromkeys(warnings)),
+    )
 
 
 def _predict(
@@ -306,8 +323,7 @@ def _designed(subject: Subject, vector: CostVector, values: Values) -> Predictio
     if not subject.design:
         raise ScenarioError("no design is stated; add --design 'flop=2*n**3' and the like")
     ruv = subject.design_ruv(values)
-    shown = {name: {"likely": guess.likely, "low": guess.low, "high": guess.high} for name, guess in ruv.items()}
-    return Prediction(shown, vector.time(ruv, used_by="design"))
+    return Prediction(ruv, vector.time(ruv, used_by="design"))
 
 
 def _component_timing(subject: Subject, derived: Derived, times: Times) -> list[Prediction]:
@@ -343,33 +359,21 @@ def _warnings(times: Times, hardware: HardwareModel) -> list[str]:
     return found
 
 
-def _entry(
-    method: Method, one: Prediction, values: Values, measured_s: float, timing_error: float | None
-) -> dict[str, Any]:
-    error = _error(float(one.time.s), measured_s)
-    entry: dict[str, Any] = {
-        "name": method,
-        "arguments": dict(values),
-        "ruv": dict(one.ruv),
-        "predicted_s": float(one.time.s),
-        "predicted_low_s": float(one.time.low_s),
-        "predicted_high_s": float(one.time.high_s),
-        "measured_s": measured_s,
-        "error_percent": error,
-        "resource_model_error_percent": None if timing_error is None else error - timing_error,
-    }
-    if one.left_out_s is not None:
-        entry["left_out_error_percent"] = _error(one.left_out_s, measured_s)
-    return entry
+def _judged(method: Method, one: Prediction, values: Values, measured_s: float, timing_error: float | None) -> Judged:
+    s, low_s, high_s = (float(time_s) for time_s in (one.time.s, one.time.low_s, one.time.high_s))
+    error = _error(s, measured_s)
+    own = None if timing_error is None else error - timing_error
+    left_out = None if one.left_out_s is None else _error(one.left_out_s, measured_s)
+    return Judged(method, dict(values), one.ruv, s, low_s, high_s, measured_s, error, own, left_out)
 
 
-def statistics(entries: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any] | None]:
+def statistics(entries: Sequence[Judged]) -> dict[str, ErrorStatistics | None]:
     """Method -> statistics of the sizes of its errors due to the resource model alone; None without such errors."""
-    sizes: dict[str, list[float]] = {entry["name"]: [] for entry in entries}
+    sizes: dict[str, list[float]] = {entry.name: [] for entry in entries}
     for entry in entries:
-        if entry["resource_model_error_percent"] is not None:
-            sizes[entry["name"]].append(abs(entry["resource_model_error_percent"]))
-    return {method: error_statistics(own).to_dict() if own else None for method, own in sizes.items()}
+        if entry.resource_model_error_percent is not None:
+            sizes[entry.name].append(abs(entry.resource_model_error_percent))
+    return {method: error_statistics(own) if own else None for method, own in sizes.items()}
 
 
 def _error(predicted_s: float, measured_s: float) -> float:

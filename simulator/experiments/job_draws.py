@@ -1,11 +1,8 @@
-"""Draws of job streams: a log shaken, or resampled by its weeks or its users.
+"""Draws of job streams: a log shaken, or resampled by its weeks or its users, as other logs of one machine might be.
 
-One log is one sample. A draw is what another log of the same machine might have been; every policy gets the same draws,
-so that differences between policies are paired.
-
-Sources: Tsafrir, Ouaknine and Feitelson, "Reducing performance evaluation sensitivity and variability by input
-shaking", MASCOTS 2007; Zakay and Feitelson, "Workload resampling for performance evaluation of parallel job
-schedulers", 2014.
+Every policy gets the same draws, so that differences between policies are paired. Sources: Tsafrir, Ouaknine and
+Feitelson, "Reducing performance evaluation sensitivity and variability by input shaking", MASCOTS 2007; Zakay and
+Feitelson, "Workload resampling for performance evaluation of parallel job schedulers", 2014.
 """
 
 from collections.abc import Callable
@@ -13,16 +10,14 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import randomness
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError, meant
 from simulator.programs.streams.stream import Stream
 
 __all__ = ["DRAWS", "SHAKEN_S", "WEEK_S", "DrawKind", "Drawn", "draw_of", "shaken", "units_of", "users", "weeks"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 DrawKind = Literal["shaken", "weeks", "users"]
 DRAWS: tuple[DrawKind, ...] = get_args(DrawKind)
 WEEK_S = 7 * 86400.0
@@ -132,7 +127,7 @@ def _moved(stream: Stream, by: Floats, source: Ints) -> Floats:
     return np.asarray(np.where((by > 0) & (since < whole * WEEK_S), later, since) + first)
 
 
-def _copied(stream: Stream, source: Ints, **changes: NDArray[np.float64] | Ints) -> Drawn:
+def _copied(stream: Stream, source: Ints, **changes: Floats | Ints) -> Drawn:
     names = {name: known for name, known in stream.names.items() if name not in changes}
     numbered = np.arange(1, source.size + 1)
     return Drawn(stream.take(source, ids=numbered, names=names, **changes), source)

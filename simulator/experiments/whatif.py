@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from simulator.base import units
 from simulator.base.errors import ApportionError, ScenarioError
@@ -98,7 +97,7 @@ def _nearest(template: Template, path: str) -> str:
     for number, part in enumerate(parts):
         names = _names(here)
         if number == len(parts) - 1 and isinstance(here, dict):
-            names |= dict.fromkeys(sorted({key for form in _forms() for key in form.get("properties", {})}))
+            names |= dict.fromkeys(_keys_of_forms())
         close = [part] if part in names else difflib.get_close_matches(part, list(names), n=1)
         if close:
             found.append(close[0])
@@ -108,7 +107,7 @@ def _nearest(template: Template, path: str) -> str:
     return "" if found == parts else f"; nearest: {'.'.join(found)}"
 
 
-def _names(here: Any) -> dict[str, Any]:
+def _names(here: object) -> dict[str, object]:
     """What can stand next in a path, and what it leads to."""
     if isinstance(here, dict):
         return {str(key): value for key, value in here.items()}
@@ -118,10 +117,9 @@ def _names(here: Any) -> dict[str, Any]:
     return places | {str(entry["name"]): entry for entry in here if isinstance(entry, dict) and "name" in entry}
 
 
-def _forms() -> Iterator[dict[str, Any]]:
+def _keys_of_forms() -> list[str]:
     schema = json.loads(scenario_schema())
-    yield schema
-    yield from schema.get("$defs", {}).values()
+    return sorted({key for form in (schema, *schema.get("$defs", {}).values()) for key in form.get("properties", {})})
 
 
 def _parted(text: str) -> Iterator[str]:

@@ -98,7 +98,7 @@ class Play:
             return {}
         if do == "sample" and "size_bytes" in told:
             each = 2 * (1e-5 + float(str(told["size_bytes"])) / (1e9 * (1 + NUMBER % 3)))
-            return used(float(str(told["rounds"])) * each) | {"waited_s": 0.0}
+            return {"wall_s": used(float(str(told["rounds"])) * each)["wall_s"]}
         if do == "sample":
             return used(float(str(told["inner"])) * (1e-6 + 2.0 * self.n * 1e6 / SPEED))
         if do == "allocate":

@@ -18,6 +18,7 @@ import pytest
 from simulator import CalibrationError, ScenarioError, SpeedBand
 from simulator.calibration import Host, HostError, fit_cluster_network, hosts_of_file, listed_hosts, over_ssh
 from simulator.calibration.bench.group import EndedError, Group
+from simulator.calibration.bench.usage import Done, Usage
 from simulator.calibration.bench.worker import SUBJECTS
 from simulator.calibration.hosts import archive
 from simulator.calibration.hosts import host as hosts_module
@@ -153,9 +154,9 @@ def test_workers_run_on_a_host_as_here_and_nothing_stays_behind(tmp_path):
         assert abs(host.offset_s()) < 0.01  # one clock
         assert len(list(tmp_path.iterdir())) == 1
         with Group("kernel", [("any", "dgemm"), ("any", "dgemm")], places=[host, host]) as group:
-            group.ask_all({"do": "prepare", "n": 40})
-            answers = group.ask_all({"do": "sample", "inner": 3})
-    assert all(answer["wall_s"] > 0 for answer in answers)
+            group.ask_all({"do": "prepare", "n": 40}, Done)
+            answers = group.ask_all({"do": "sample", "inner": 3}, Usage)
+    assert all(answer.wall_s > 0 for answer in answers)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -190,9 +191,9 @@ def test_a_worker_that_fails_says_why_and_the_host_goes_on():
     with Host("x", here, python=sys.executable) as host:
         host.reach()
         with Group("kernel", [("any",)], places=[host]) as group, pytest.raises(EndedError, match="'no-kernel'"):
-            group.ask_all({"do": "prepare", "kernel": "no-kernel", "n": 4})
+            group.ask_all({"do": "prepare", "kernel": "no-kernel", "n": 4}, Done)
         with Group("kernel", [("any", "dgemm")], places=[host]) as group:
-            assert group.ask_all({"do": "prepare", "n": 4}) == [{}]
+            assert group.ask_all({"do": "prepare", "n": 4}, Done) == [Done()]
 
 
 def test_a_host_without_python_says_so():
@@ -267,9 +268,9 @@ def test_an_answer_of_a_worker_that_is_no_measurement_loses_its_host(field, toke
     with liar("sample", field, token) as host:
         host.reach()
         with Group("kernel", [("any", "dgemm")], places=[host]) as group:
-            group.ask_all({"do": "prepare", "n": 4})
+            group.ask_all({"do": "prepare", "n": 4}, Done)
             with pytest.raises(EndedError):
-                group.ask_all({"do": "sample", "inner": 3})
+                group.ask_all({"do": "sample", "inner": 3}, Usage)
         assert said in host.fault
         assert host.fault.isprintable()
 
@@ -282,7 +283,7 @@ def test_a_host_whose_workers_are_silent_is_lost_at_the_end_of_its_stage():
             host.done_within(0.2),
             pytest.raises(EndedError, match="did not answer in time"),
         ):
-            group.ask_all({"do": "sample", "inner": 3})
+            group.ask_all({"do": "sample", "inner": 3}, Usage)
 
 
 def test_a_worker_that_hangs_loses_its_host_and_the_rest_goes_on(monkeypatch):
@@ -292,16 +293,16 @@ def test_a_worker_that_hangs_loses_its_host_and_the_rest_goes_on(monkeypatch):
         hung.reach()
         other.reach()
         with Group("kernel", [("any", "dgemm")] * 2, places=[hung, other]) as group:
-            group.ask_all({"do": "prepare", "n": 40})
+            group.ask_all({"do": "prepare", "n": 40}, Done)
             (worker, _), *_ = hung._workers.values()
             os.kill(worker.pid, signal.SIGSTOP)
             begun = time.monotonic()
             with pytest.raises(EndedError, match="a worker of it hangs"):
-                group.ask_all({"do": "sample", "inner": 3})
+                group.ask_all({"do": "sample", "inner": 3}, Usage)
         assert time.monotonic() - begun < 30
         assert "a worker of it hangs" in hung.fault
         with Group("kernel", [("any", "dgemm")], places=[other]) as group:
-            assert group.ask_all({"do": "prepare", "n": 40}) == [{}]
+            assert group.ask_all({"do": "prepare", "n": 40}, Done) == [Done()]
 
 
 def test_a_host_that_is_silent_is_given_up(monkeypatch):
@@ -401,7 +402,7 @@ def test_ranks_whose_answers_fit_no_run_are_one_sentence():
         program = RealProgram("matmul", "dgemm", {"n": 8}, (4, 4), ((0,), (0,)))
         with FarRanks([one, other], [0, 0], about) as ranks:
             ranks.prepare_program(program)
-            with pytest.raises(CalibrationError, match="matmul: a rank answered what does not fit a run"):
+            with pytest.raises(CalibrationError, match="rank 0: its answer does not fit what it was asked"):
                 ranks.run_program(program)
 
 

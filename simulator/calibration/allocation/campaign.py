@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -34,8 +33,8 @@ from simulator.calibration.allocation.program import (
 from simulator.calibration.bench.campaign import run_campaign
 from simulator.calibration.bench.competitor import Competitor
 from simulator.calibration.bench.group import Group
-from simulator.calibration.bench.journal import Journal
-from simulator.calibration.bench.launcher import failure
+from simulator.calibration.bench.journal import Entry, Journal
+from simulator.calibration.bench.launcher import Ended, failure
 from simulator.calibration.bench.pin import ANYWHERE
 from simulator.models.load import LoadTrace
 
@@ -88,8 +87,8 @@ class RunTable:
         kinds: Sequence[str],
         *,
         phases: bool,
-        about: Mapping[str, Any],
-        machine: Mapping[str, Any] | None = None,
+        about: Mapping[str, object],
+        machine: Mapping[str, object] | None = None,
     ) -> None:
         self._path, self._kinds, self._phases = path, tuple(kinds), phases
         self.runs: list[MadeRun] = []
@@ -132,7 +131,7 @@ class RunTable:
         self._log.sync()
         files.write_text(self._path, self._text())
 
-    def _take(self, row: dict[str, Any]) -> None:
+    def _take(self, row: Entry) -> None:
         seconds = dict[str, float]
         outcome = {"failed": str} if "failed" in row else {"time_s": float, "comp_s": seconds, "comm_s": seconds}
         kept = read_keys(row, N=float, allocation=tuple[tuple[int, int], ...], wall_s=float, **outcome)
@@ -326,27 +325,27 @@ def _run_once(
         "folder": str(program.folder),
     }
     try:
-        answer = launcher.ask({0: command}, limit_s=_START_S + limit_s)[0]
+        (answer,) = launcher.ask_all(command, Ended, limit_s=_START_S + limit_s)
     except CalibrationError as error:
         raise LauncherLostError(error.lines) from error  # what it started has ended with it
     if said := failure(answer, limit_s=limit_s):
-        last = _last_line(answer.get("said", ""), answer.get("output", ""))
+        last = _last_line(answer.said, answer.output)
         raise CalibrationError(_reason(said, last, answer, shlex.join(words)))
-    wall_s = float(answer["usage"]["wall_s"])
-    output = answer["output"] if program.read is None else read_output(program.folder / program.read, KEEP_BYTES)
+    wall_s = answer.usage.wall_s
+    output = answer.output if program.read is None else read_output(program.folder / program.read, KEEP_BYTES)
     kinds = list(dict.fromkeys(rank.kind for rank in ranks))
     try:
         return program.reader.read(output, wall_s=wall_s, kinds=kinds), wall_s
     except CalibrationError as error:
-        last = _last_line(output, answer["said"])
+        last = _last_line(output, answer.said)
         raise CalibrationError(f"exit status 0, {error}; its last line: {last}") from error
 
 
-def _reason(said: str, last: str, answer: "dict[str, object]", words: str) -> str:
+def _reason(said: str, last: str, answer: Ended, words: str) -> str:
     """Why a run failed, with the last line that it said, once."""
-    if "failed" in answer:
+    if answer.failed:
         return f"{words}: {said}"
-    head = said.partition(":")[0] if answer["status"] and not answer["timed_out"] else said
+    head = said.partition(":")[0] if answer.status and not answer.timed_out else said
     return f"{head}; its last line: {last}"
 
 

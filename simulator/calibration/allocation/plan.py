@@ -287,7 +287,7 @@ class ConstructionPlan(Record):
         """The kinds as `allocate advise --kinds` takes them."""
         return ",".join(f"{kind.name}:{len(kind.pes)}:{kind.most}" for kind in self.kinds)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain data for JSON, with what the runs take; allocations have PEs and processes of each kind, in order."""
         taken = {"expected_s": self.expected_s, "share_of_full": self.expected_s / self.full_s}
         return {"format": FORMAT, "kind": KIND, **super().to_dict(), **taken}

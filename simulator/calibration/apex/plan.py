@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from simulator.base import units
 from simulator.base.errors import ScenarioError
@@ -68,8 +67,9 @@ class SweepPlan:
             if length <= m
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: what must be the same for measurements to stand side by side."""
+    @property
+    def subject(self) -> dict[str, object]:
+        """What must be the same for measurements to stand side by side, as plain data."""
         return {
             "M": f"{self.m_words[0]} to {self.m_words[-1]} words",
             "alpha": list(self.alphas),

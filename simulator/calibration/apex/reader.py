@@ -2,12 +2,13 @@
 
 import mmap
 import time
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from simulator.base.randomness import stream
-from simulator.calibration.bench.usage import Usage
+from simulator.calibration.bench.usage import Done, Usage
 from simulator.calibration.bench.worker import Jobs
 from simulator.calibration.kernels import apexmap as access
 from simulator.calibration.kernels.sized import WORD_BYTES
@@ -19,6 +20,26 @@ _WARM_SHARE = 0.25
 _CALLS = 200
 _FACTOR = 2.0
 """Sums of whole numbers and of twice as much are exact in any order."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a visit took."""
+
+    word_s: float
+    """CPU seconds per word."""
+    switches: int
+    """How often the process lost its PE."""
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What a vector loop takes."""
+
+    read_s: float
+    """CPU seconds of a word that is read."""
+    pair_s: float
+    """Of a pair of words, one read and one written."""
 
 
 class MemoryReader:
@@ -36,9 +57,9 @@ class MemoryReader:
         self._warm = self._starts
         self._calls_s: dict[int, float] = {}
 
-    def draw(self, cell: dict[str, Any], stretches: int, key: list[int]) -> dict[str, Any]:
+    def draw(self, cell: Mapping[str, float], stretches: int, key: list[int]) -> Done:
         """Draw the starts of a visit, those for warming up too."""
-        m_words, alpha, length = cell["m_words"], cell["alpha"], cell["length"]
+        m_words, alpha, length = int(cell["m_words"]), cell["alpha"], int(cell["length"])
         generator = stream(key[0], "apexmap", *key[1:])
         warm = max(1, int(_WARM_SHARE * stretches))
         at = np.empty(warm + stretches, dtype=np.int64)
@@ -46,9 +67,9 @@ class MemoryReader:
             uniform = generator.random(min(_BLOCK, at.size - first))
             at[first : first + uniform.size] = access.place_starts(uniform, m_words, length, alpha)
         self._warm, self._starts, self._words = at[:warm], at[warm:], self._all[:m_words]
-        return {}
+        return Done()
 
-    def read(self, length: int, repeats: int, warm_words: int) -> dict[str, Any]:
+    def read(self, length: int, repeats: int, warm_words: int) -> Read:
         """Bring caches to their steady state, then read what was drawn; the sum is checked.
 
         The words most likely asked for, the first, are read last before the warm-up, from the end to the beginning.
@@ -57,21 +78,19 @@ class MemoryReader:
             self._words[max(0, end - 2**15) : end].sum()
         calls_s = self._cost_of_calls(repeats)
         self._read(self._words, self._warm, length)
-        before, wall = Usage.now(), time.perf_counter()
+        before = Usage.now()
         cpu_s, total = self._timed(self._starts, length, repeats)
-        wall_s, used = time.perf_counter() - wall, Usage.now() - before
+        used = Usage.now() - before
         if total != access.expected_sum(self._starts, length):
             raise ValueError(f"a sum of {total:g} words is wrong")
         count = repeats * self._starts.size * length
         spent_s = max(cpu_s - calls_s, 0.1 * cpu_s)
-        return {"word_s": spent_s / count, "wall_word_s": wall_s / count, "switches": used.involuntary_switches}
+        return Read(spent_s / count, used.involuntary_switches)
 
-    def sweep(self, m_words: int, times: int) -> dict[str, Any]:
+    def sweep(self, m_words: int, times: int) -> Swept:
         """Read M words from end to end, then write half of them from the other half; sums are checked.
 
         Each is done so often, after once that is not timed. What Apex-MAP reads is not there any more afterwards.
-
-        Returns seconds of a word that is read, and of a pair of words, one read and one written.
         """
         words, (read, scale) = self._all[:m_words], access.sweepers()
         expected = read(words, 1)
@@ -86,7 +105,7 @@ class MemoryReader:
         if total != times * expected or read(words, 1) != (1 + _FACTOR) * half:
             raise ValueError(f"a sum of {m_words} words is wrong")
         access.fill(words)
-        return {"read_s": read_s / (m_words * times), "pair_s": pair_s / (m_words // 2 * times)}
+        return Swept(read_s / (m_words * times), pair_s / (m_words // 2 * times))
 
     def _timed(self, at: access.Starts, length: int, repeats: int) -> tuple[float, float]:
         """CPU seconds of reading stretches `repeats` times, and the last sum."""
@@ -107,4 +126,4 @@ class MemoryReader:
 def jobs(words: str) -> Jobs:
     """The jobs of a process with so many words at most."""
     reader = MemoryReader(int(words))
-    return {"wait": dict, "draw": reader.draw, "sweep": reader.sweep, "read": reader.read}
+    return {"wait": Done, "draw": reader.draw, "sweep": reader.sweep, "read": reader.read}

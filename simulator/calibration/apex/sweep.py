@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,11 @@ from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine
 from simulator.base.randomness import stream
 from simulator.calibration.apex.plan import MOST_PASSES, Cell, SweepPlan
+from simulator.calibration.apex.reader import Read, Swept
 from simulator.calibration.bench.campaign import Budget, Progress, no_progress, run_campaign
 from simulator.calibration.bench.group import Group
-from simulator.calibration.bench.journal import Journal, belongs_to
+from simulator.calibration.bench.journal import Entry, Journal, belongs_to
+from simulator.calibration.bench.usage import Done
 from simulator.calibration.kernels.sized import WORD_BYTES
 from simulator.models.memory.model import Sweeps
 
@@ -65,7 +67,7 @@ class Visit:
 class Visits:
     """All visits of a sweep, kept in a journal."""
 
-    def __init__(self, path: Path | None, *, subject: Mapping[str, Any], machine: Machine) -> None:
+    def __init__(self, path: Path | None, *, subject: Mapping[str, object], machine: Machine) -> None:
         self.made: list[Visit] = []
         belongs = belongs_to(subject, machine)
         self.journal = Journal(path, kind=KIND, version=FORMAT, what=WHAT, take=self._take, belongs=belongs)
@@ -81,7 +83,7 @@ class Visits:
         self.made.append(visit)
         self.journal.keep(asdict(visit))
 
-    def _take(self, entry: dict[str, Any]) -> None:
+    def _take(self, entry: Entry) -> None:
         visit = read(Visit, entry)
         if min(visit.number, visit.cell, visit.switches, visit.word_s, visit.cost_s) < 0:
             raise ScenarioError("whole numbers and times of 0 or more belong here")
@@ -101,7 +103,7 @@ class Reader:
         self._plan, self._warm_words = plan, max(1, warm_bytes // WORD_BYTES)
         self._group = Group("apex", [(plan.cpu, plan.m_words[-1])])
         try:
-            self._group.ask_all({"do": "wait"})
+            self._group.ask_all({"do": "wait"}, Done)
         except BaseException:
             self._group.end()
             raise
@@ -112,29 +114,21 @@ class Reader:
     def __exit__(self, *_: object) -> None:
         self._group.end()
 
-    def visit(self, cell: Cell, *key: int) -> tuple[float, int]:
-        """Read a cell once, from starts that are drawn for a key.
-
-        Returns CPU seconds per word; how often the process lost its PE.
-        """
+    def visit(self, cell: Cell, *key: int) -> Read:
+        """Read a cell once, from starts that are drawn for a key."""
         key = (self._plan.seed, *key, 0)
-        self._group.ask_all({"do": "draw", "cell": asdict(cell), "stretches": cell.stretches, "key": key})
+        self._group.ask_all({"do": "draw", "cell": asdict(cell), "stretches": cell.stretches, "key": key}, Done)
         read = {
             "do": "read",
             "length": cell.length,
             "repeats": cell.repeats,
             "warm_words": min(cell.m_words, self._warm_words),
         }
-        (answer,) = self._group.ask_all(read)
-        return answer["word_s"], answer["switches"]
+        return self._group.ask_all(read, Read)[0]
 
-    def vectors(self, m_words: int, *, times: int) -> tuple[float, float]:
-        """Sweep M words by vector loops.
-
-        Returns CPU seconds of a word that is read, and of a pair of words, one read and one written.
-        """
-        (answer,) = self._group.ask_all({"do": "sweep", "m_words": m_words, "times": times})
-        return answer["read_s"], answer["pair_s"]
+    def vectors(self, m_words: int, *, times: int) -> Swept:
+        """Sweep M words by vector loops."""
+        return self._group.ask_all({"do": "sweep", "m_words": m_words, "times": times}, Swept)[0]
 
 
 @dataclass(frozen=True)
@@ -156,7 +150,7 @@ class CellTime:
         low, high = np.quantile(self.visits, (0.25, 0.75))
         return float((high - low) / self.word_s)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, float]:
         """Plain data for JSON."""
         return {
             "M_words": self.cell.m_words,
@@ -186,9 +180,9 @@ class Sweep:
         """How many measurements there are."""
         return sum(len(cell.visits) for cell in self.cells)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain data for JSON: what was done; the times are in `cells`."""
-        return self.plan.to_dict() | {
+        return self.plan.subject | {
             "spent_s": self.spent_s,
             "visits": self.visits,
             "visits_reused": self.reused,
@@ -227,7 +221,7 @@ def measure_sweep(
     `most_passes` visits to each cell, at least 3, the rest is left. Unless the budget is `firm`, three visits are made
     however long they take.
     """
-    visits = Visits(store, subject=plan.to_dict(), machine=machine)
+    visits = Visits(store, subject=plan.subject, machine=machine)
     done = np.bincount([visit.cell for visit in visits.made], minlength=len(plan.cells))
     budget = Budget(budget_s, visits.spent_s)
     short = done.min() < LEAST_PASSES
@@ -268,8 +262,8 @@ def _spend(
 
     def sample(index: int, number: int) -> None:
         started = time.monotonic()
-        word_s, switches = reader.visit(cells[index], number, index)
-        visits.keep(Visit(number, index, word_s, switches, time.monotonic() - started))
+        read = reader.visit(cells[index], number, index)
+        visits.keep(Visit(number, index, read.word_s, read.switches, time.monotonic() - started))
         done[index] += 1
         over = not budget.holds()
         if firm and (over or len(visits.made) - visits.reused == _PROBED):
@@ -327,7 +321,7 @@ def measure_vectors(
     Sizes are visited up and down in turn. Of a first pass that goes on beyond the budget, larger sizes are left out.
     """
     sizes = _sizes(plan, machine)
-    seen: dict[int, list[tuple[float, float]]] = {}
+    seen: dict[int, list[Swept]] = {}
 
     def passes() -> Iterator[tuple[int, Sequence[int]]]:
         yield 0, sizes[:LEAST_SIZES]
@@ -354,7 +348,8 @@ def _sizes(plan: SweepPlan, machine: Machine) -> list[int]:
     return [m for power in plan.m_words for m in (power, 3 * power // 2) if m <= most]
 
 
-def _sweeps(seen: dict[int, list[tuple[float, float]]]) -> Sweeps:
+def _sweeps(seen: dict[int, list[Swept]]) -> Sweeps:
     sizes = sorted(seen)
-    read_s, pair_s = np.array([np.median(seen[m], axis=0) for m in sizes]).T
+    rows = [[(swept.read_s, swept.pair_s) for swept in seen[m]] for m in sizes]
+    read_s, pair_s = np.array([np.median(row, axis=0) for row in rows]).T
     return Sweeps(np.array(sizes, dtype=np.float64), read_s, np.maximum(pair_s - read_s, LEAST_SHARE * pair_s))

@@ -1,19 +1,21 @@
 """`build`: a speed band from any source by any of the three methods, one signature."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from simulator.base import files, notebook
+from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError
 from simulator.calibration.bands.adaptive import Adaptive, Curve, build_adaptive
 from simulator.calibration.bands.gbbp import build_gbbp
 from simulator.calibration.bands.session import CutRule, Session, build_grid, build_panels
 from simulator.calibration.bands.shape import check_shape
 from simulator.calibration.bands.source import Floats, ReplaySource, Source
-from simulator.calibration.bench.measurement import Measurement
+from simulator.calibration.bench.measurement import Measurement, Workload
 from simulator.models.speed import (
     TOGETHER,
     Cut,
@@ -64,9 +66,8 @@ class BuiltBand:
     """Seconds that finding a and b took, in addition to the experimental time."""
     expected_error: dict[str, float] | None = None
     """`mean` and `max` relative error that the method expects if its assumptions hold; None: it promises nothing."""
-    provenance: dict[str, Any] = field(default_factory=dict)
-    subject: dict[str, Any] = field(default_factory=dict)
-    """What was measured: `kernel`, or `command` with its formulas, and the `cpu`; empty for a recorded table."""
+    provenance: Mapping[str, object] = field(default_factory=dict)
+    subject: Workload = field(default_factory=Workload)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -83,7 +84,7 @@ class BuiltBand:
     @property
     def model(self) -> SpeedBand | SpeedSurface:
         """The band; of panels, with the number of columns that it holds for."""
-        columns = self.subject.get("columns")
+        columns = self.subject.columns
         return self.band if columns is None else SpeedSurface((float(columns),), (self.band,))
 
     def __repr__(self) -> str:
@@ -95,7 +96,7 @@ class BuiltBand:
         facts |= (
             {} if error is None else {"expected error": f"{error['mean']:.1%} on average, {error['max']:.1%} at most"}
         )
-        title = f"Speed band of {self.subject.get('kernel') or self.subject.get('command') or 'a recorded table'}"
+        title = f"Speed band of {self.subject.kernel or ' '.join(self.subject.command) or 'a recorded table'}"
         return notebook.page(title, notebook.facts(facts), self.band._repr_html_(), warnings=self.warnings)
 
     @property
@@ -104,10 +105,10 @@ class BuiltBand:
         cuts = {cut.size: cut for cut in self.cuts}
         return SpeedFile(
             model=self.model,
-            kernel=self.subject.get("kernel"),
-            subject=self.subject,
+            kernel=self.subject.kernel,
+            subject=self.subject.to_dict(),
             method=self.method,
-            measured=TOGETHER if self.subject.get("beside") else "alone" if self.subject else None,
+            measured=TOGETHER if self.subject.beside else "alone" if self.subject != Workload() else None,
             experimental_s=self.experimental_s,
             ends_s=self.ends_s,
             points=tuple(_point(point, cuts[point.size]) for point in self.points),
@@ -123,7 +124,7 @@ class BuiltBand:
             provenance=self.provenance,
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Data:
         """Plain data for JSON; the body of a speed model's file is `model`."""
         return self.file.to_dict()
 

@@ -1,9 +1,8 @@
 """Where a builder's points come from: real runs or a recorded table, both seen through one Protocol."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from simulator.calibration.bench.journal import (
     point_of,
     read_entries,
 )
-from simulator.calibration.bench.measurement import Measurement
+from simulator.calibration.bench.measurement import Measurement, Workload
 from simulator.models.speed import SpeedBand, TableError
 
 Floats = NDArray[np.float64]
@@ -66,7 +65,7 @@ class ReplaySource:
     largest_is_memory_limit: bool = False
     repeats: tuple[tuple[Floats, Floats], ...] = ()
     """CPU and wall seconds of each repetition over their medians, of each row; empty where each size ran once."""
-    subject: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    subject: Workload = field(default_factory=Workload, compare=False)
     """What was measured, where that is known; as `BuiltBand.subject`."""
 
     def __post_init__(self) -> None:
@@ -206,7 +205,7 @@ def _points(path: Path) -> ReplaySource:
     known = {"format": FORMAT, "kind": KIND, **belongs_to({}, None)}
     head = check_head(entries[0] if entries else parse_entry(files.read_bytes(path)), known, path, KIND)
     with in_file(path):
-        subject = read_keys({"subject": head["subject"]}, subject=dict[str, Any])["subject"]
+        subject = read_keys({"subject": head["subject"]}, subject=Workload)["subject"]
         found = [point_of(entry, Measurement.from_row) for entry in entries[1:] if "ends" not in entry]
         points = {one.key: one for one in found if one.finished}
     measured = sorted(points.values(), key=lambda point: point.size)

@@ -15,9 +15,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, Any, NoReturn, Protocol, Self
+from typing import IO, NoReturn, Protocol, Self, TypeVar
 
-from simulator.base.errors import CalibrationError
+from simulator.base.documents import read
+from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.calibration.bench import pin
 
 WORKER = "simulator.calibration.bench.worker"
@@ -28,6 +29,9 @@ GRACE_S = 1.0
 MPI_START_S = 30.0
 """How long MPI ranks may take to start."""
 MPI_EXTRA = "pip install 'apportion[mpi]'"
+T = TypeVar("T")
+Command = Mapping[str, object]
+"""What a worker is to do, under `do`, and the fields of that job."""
 
 
 class Worker(Protocol):
@@ -210,38 +214,38 @@ class Group:
         """What the clock of a worker's machine shows more than ours."""
         return self._places[number].offset_s() if self._places else 0.0
 
-    def tell(self, number: int, command: Mapping[str, Any]) -> None:
+    def tell(self, number: int, command: Command) -> None:
         """Hand one command to a worker."""
         try:
             self._controls[number].sendall(json.dumps(command).encode() + b"\n")
         except ConnectionError:
             self._fail(number)
 
-    def tell_all(self, command: Mapping[str, Any]) -> None:
+    def tell_all(self, command: Command) -> None:
         """Hand one command to every worker."""
         for number in range(len(self._controls)):
             self.tell(number, command)
 
-    def ask(self, commands: Mapping[int, Mapping[str, Any]], *, limit_s: float = LIMIT_S) -> dict[int, dict[str, Any]]:
-        """Hand each worker its command at once and wait for all answers.
+    def ask(self, commands: Mapping[int, Command], kind: type[T], *, limit_s: float = LIMIT_S) -> dict[int, T]:
+        """Hand each worker its command at once and wait for all answers, which are of a kind.
 
         Raises `EndedError` if a worker fails or ends; `NoAnswerError` if one does not answer within
-        `limit_s` seconds.
+        `limit_s` seconds; `CalibrationError` if one answers what is not of the kind.
         """
         for number, command in commands.items():
             self.tell(number, command)
-        return self.answers(list(commands), limit_s=limit_s)
+        return self.answers(list(commands), kind, limit_s=limit_s)
 
     def ask_all(
-        self, command: Mapping[str, Any], *, numbers: Sequence[int] | None = None, limit_s: float = LIMIT_S
-    ) -> list[dict[str, Any]]:
+        self, command: Command, kind: type[T], *, numbers: Sequence[int] | None = None, limit_s: float = LIMIT_S
+    ) -> list[T]:
         """Hand every worker, or some, the same command at once; see `ask`."""
         asked = range(len(self._controls)) if numbers is None else numbers
-        return list(self.ask(dict.fromkeys(asked, command), limit_s=limit_s).values())
+        return list(self.ask(dict.fromkeys(asked, command), kind, limit_s=limit_s).values())
 
-    def answers(self, numbers: Sequence[int], *, limit_s: float) -> dict[int, dict[str, Any]]:
+    def answers(self, numbers: Sequence[int], kind: type[T], *, limit_s: float) -> dict[int, T]:
         """Wait for an answer of each of these workers; see `ask`."""
-        answers: dict[int, dict[str, Any]] = {}
+        answers = dict[int, T]()
         end = time.monotonic() + limit_s
         with selectors.DefaultSelector() as selector:
             for number in numbers:
@@ -252,7 +256,7 @@ class Group:
                     waiting = self._who.format(next(number for number in numbers if number not in answers))
                     raise NoAnswerError(f"{waiting}: no answer within {limit_s:.0f} s; measure while the machine idles")
                 for key, _ in ready:
-                    answers[key.data] = self._heard(key.data)
+                    answers[key.data] = self._heard(key.data, kind)
                     selector.unregister(key.fileobj)
         return {number: answers[number] for number in numbers}
 
@@ -339,17 +343,21 @@ class Group:
                     f"mpi4py uses another MPI ({self.library}) than {mpiexec()}; install both together, {MPI_EXTRA}"
                 )
 
-    def _heard(self, number: int) -> dict[str, Any]:
+    def _heard(self, number: int, kind: type[T]) -> T:
         try:
             line = self._answers[number].readline()
         except ConnectionError:
             line = b""
         if not line:
             self._fail(number)
-        answer: dict[str, Any] = json.loads(line)
+        answer = json.loads(line)
         if "fault" in answer:
             self._fail(number, answer["fault"])
-        return answer
+        try:
+            return read(kind, answer)
+        except ScenarioError as error:
+            said = f"its answer does not fit what it was asked: {error.lines[0]}"
+            raise CalibrationError(f"{self._who.format(number)}: {said}") from error
 
     def _fail(self, number: int, fault: str = "") -> NoReturn:
         raise EndedError(self._who.format(number), fault or self._last_words(number))

@@ -21,6 +21,7 @@ IDENTITY = ("host", "system", "cpu_model", "cores", "caches", "memory_bytes", "q
 """What must be the same of two machines for measurements to stand side by side."""
 
 Entry = dict[str, Any]
+"""A line of the file, or an object in it."""
 FORMAT, KIND = 2, "points"
 
 
@@ -179,13 +180,13 @@ def parse_entry(line: bytes) -> Entry | None:
     return entry if isinstance(entry, dict) else None
 
 
-def plain(document: Mapping[str, Any]) -> dict[str, Any]:
+def plain(document: Mapping[str, Any]) -> Entry:
     """As it is after a way through a file: lists for tuples."""
-    read: dict[str, Any] = json.loads(json.dumps(dict(document)))
+    read: Entry = json.loads(json.dumps(dict(document)))
     return read
 
 
-def belongs_to(subject: Mapping[str, Any], machine: Machine | None) -> dict[str, Any]:
+def belongs_to(subject: Mapping[str, Any], machine: Machine | None) -> Entry:
     """What the lines of most journals belong to: what is measured, and where; None for what belongs to no machine."""
     return {"subject": dict(subject), "machine": None if machine is None else machine.to_dict()}
 
@@ -236,7 +237,7 @@ class Keepable(Protocol):
     def finished(self) -> bool:
         """Whether no more samples are to come."""
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> Entry:
         """What is kept, as plain data for JSON."""
 
 
@@ -256,12 +257,12 @@ class PointStore(Generic[P]):
         self,
         path: Path | None,
         *,
-        read: Callable[[dict[str, Any]], P],
+        read: Callable[[Entry], P],
         subject: Mapping[str, Any],
         machine: Machine | None,
     ) -> None:
         self._read = read
-        self._ends: dict[str, Any] | None = None
+        self._ends: Entry | None = None
         self.points: dict[float, P] = {}
         self.open: dict[float, P] = {}
         """Points of which more samples are to come, by key."""
@@ -279,11 +280,11 @@ class PointStore(Generic[P]):
         """A point, finished or as far as it is."""
         return self.points.get(key) or self.open.get(key)
 
-    def ends(self, settings: Mapping[str, Any]) -> dict[str, Any] | None:
+    def ends(self, settings: Mapping[str, Any]) -> Entry | None:
         """The ends found before under the same settings."""
         if self._ends is None or self._ends["settings"] != plain(settings):
             return None
-        ends: dict[str, Any] = self._ends["found"]
+        ends: Entry = self._ends["found"]
         return ends
 
     def keep_ends(self, settings: Mapping[str, Any], ends: Mapping[str, Any]) -> None:
@@ -307,18 +308,18 @@ class PointStore(Generic[P]):
         self.open.pop(point.key, None)
         (self.points if point.finished else self.open)[point.key] = point
 
-    def _take(self, line: dict[str, Any]) -> None:
+    def _take(self, line: Entry) -> None:
         if "ends" in line:
             found = read_keys(line, ends=Any)["ends"]
             with at("ends"):
-                self._ends = read_keys(found, settings=dict[str, Any], found=dict[str, Any])
+                self._ends = read_keys(found, settings=Entry, found=Entry)
         else:
             self._hold(point_of(line, self._read))
 
 
-def point_of(line: Entry, made: Callable[[dict[str, Any]], P]) -> P:
+def point_of(line: Entry, made: Callable[[Entry], P]) -> P:
     """The point that a line keeps."""
-    said = read_keys(line, key=float, finished=bool, point=dict[str, Any])
+    said = read_keys(line, key=float, finished=bool, point=Entry)
     with at("point"):
         found = made(said["point"])
     if found.key != said["key"]:

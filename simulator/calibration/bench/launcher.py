@@ -2,21 +2,38 @@
 
 import contextlib
 import os
+import resource
 import select
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from simulator.base.machine import descendants
 from simulator.calibration.bench import pin
+from simulator.calibration.bench.usage import Usage
 from simulator.calibration.bench.worker import Jobs
 
 _TAIL_BYTES = 4096
 """How much of what a run says at last is kept."""
 _LAST_READS = 16
 """How often a pipe is read once its writer should be gone: as much as one holds, and no end if it writes on."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended, and what it cost with all that it started."""
+
+    failed: str = ""
+    """Why it could not be started; all else is as if nothing had run then."""
+    status: int = 0
+    timed_out: bool = False
+    said: str = ""
+    """Its last line on standard error."""
+    output: str = ""
+    peak_bytes: int = 0
+    usage: Usage = field(default_factory=Usage)
 
 
 def jobs() -> Jobs:
@@ -34,7 +51,7 @@ def run_once(
     keep_bytes: int = 0,
     folder: str | None = None,
     cpus: Sequence[int] = (),
-) -> dict[str, Any]:
+) -> Ended:
     """Run a command line to its end or for `limit_s` seconds, and say what it cost with all its children.
 
     `keep_bytes` of the end of standard output come back as `output`, and what is not kept is not read; `cpus` are those
@@ -54,7 +71,7 @@ def run_once(
             preexec_fn=pin.end_with_parent,  # noqa: PLW1509 - this process has one thread
         )
     except OSError as error:
-        return {"failed": (error.strerror or str(error)).lower()}
+        return Ended(failed=(error.strerror or str(error)).lower())
     ended, heard = _wait(child, start + limit_s, keep_bytes=keep_bytes)
     wall_s = time.perf_counter() - start
     with contextlib.suppress(ProcessLookupError):
@@ -62,19 +79,16 @@ def run_once(
     end_descendants()
     status, usages = _reap(child)
     lines = heard["stderr"].strip().splitlines()
-    return {
-        "status": status,
-        "timed_out": not ended,
-        "said": lines[-1] if lines else "",
-        "output": heard.get("stdout", ""),
-        "peak_bytes": 1024 * max(usage.ru_maxrss for usage in usages),
-        "usage": {
-            "cpu_s": sum(usage.ru_utime + usage.ru_stime for usage in usages),
-            "wall_s": wall_s,
-            "voluntary_switches": sum(usage.ru_nvcsw for usage in usages),
-            "involuntary_switches": sum(usage.ru_nivcsw for usage in usages),
-        },
-    }
+    cpu_s = sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    switches = (sum(usage.ru_nvcsw for usage in usages), sum(usage.ru_nivcsw for usage in usages))
+    return Ended(
+        status=status,
+        timed_out=not ended,
+        said=lines[-1] if lines else "",
+        output=heard.get("stdout", ""),
+        peak_bytes=1024 * max(usage.ru_maxrss for usage in usages),
+        usage=Usage(cpu_s, wall_s, *switches),
+    )
 
 
 def _wait(child: "subprocess.Popen[bytes]", deadline: float, *, keep_bytes: int) -> tuple[bool, dict[str, str]]:
@@ -113,7 +127,7 @@ def _rest(number: int, tail: bytes, *, keep_bytes: int) -> bytes:
     return tail
 
 
-def _reap(child: "subprocess.Popen[bytes]") -> tuple[int, list[Any]]:
+def _reap(child: "subprocess.Popen[bytes]") -> tuple[int, list[resource.struct_rusage]]:
     """Exit status of the run, and the resources of it and of every process that it left to us."""
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
@@ -137,18 +151,17 @@ def _end(_signal: int, _frame: object) -> None:
     os._exit(1)
 
 
-def failure(answer: Mapping[str, Any], *, limit_s: float, memory_bytes: float | None = None) -> str | None:
+def failure(run: Ended, *, limit_s: float, memory_bytes: float | None = None) -> str | None:
     """Why a run is of no use, None if it is.
 
     `limit_s` is the time that it had, `memory_bytes` what it was allowed, to tell a silent end at that limit.
     """
-    if "failed" in answer:
-        return str(answer["failed"])
-    if answer["timed_out"]:
+    if run.failed:
+        return run.failed
+    if run.timed_out:
         return f"no end within {limit_s:g} s, stopped with all that it started"
-    status = answer["status"]
-    if not status:
+    if not run.status:
         return None
-    ended = f"ended by signal {-status}" if status < 0 else f"ended with exit status {status}"
-    reached = memory_bytes is not None and answer["peak_bytes"] >= 0.9 * memory_bytes
-    return f"{ended}: {answer['said'] or ('out of memory' if reached else 'no message')}"
+    ended = f"ended by signal {-run.status}" if run.status < 0 else f"ended with exit status {run.status}"
+    reached = memory_bytes is not None and run.peak_bytes >= 0.9 * memory_bytes
+    return f"{ended}: {run.said or ('out of memory' if reached else 'no message')}"

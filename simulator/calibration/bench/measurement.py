@@ -1,16 +1,16 @@
 """A measured point: all samples of a problem size, which of them other programs disturbed, how well it is known."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base.documents import read
+from simulator.base.documents import Record, read
 from simulator.base.errors import ScenarioError
+from simulator.calibration.bench.journal import Entry
 from simulator.calibration.bench.usage import Usage
 from simulator.models.speed import Cut, cut_from_samples
 
@@ -25,6 +25,22 @@ DISTURBED = 0.03
 """Share of its wall time from which on what others took of a sample counts."""
 LEAST_CLEAN = 3
 """Undisturbed samples that say more than all samples together."""
+
+
+@dataclass(frozen=True)
+class Workload(Record):
+    """What is measured, and where: a kernel of ours, or a command with its formulas; nothing of a recorded table."""
+
+    kernel: str | None = None
+    columns: int | None = None
+    """Of the panels that it is measured on."""
+    depth: int | None = None
+    command: tuple[str, ...] = field(default_factory=tuple)
+    size: str | None = None
+    volume: str | None = None
+    cpu: int | None = None
+    beside: tuple[int, ...] = field(default_factory=tuple)
+    """Logical processors on which the same runs at the same time."""
 
 
 @dataclass(frozen=True)
@@ -154,12 +170,12 @@ class Measurement:
         half = self.half_interval
         return 100 * half if math.isfinite(half) else None
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> Entry:
         """What a journal keeps; the interval is there for the reader only."""
         return asdict(self) | {"interval_percent": self.interval_percent}
 
     @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> "Measurement":
+    def from_row(cls, row: Entry) -> "Measurement":
         """The inverse of `row`; see `documents.read` for what is refused."""
         found = read(cls, {name: value for name, value in row.items() if name != "interval_percent"})
         if found.visits and sum(found.visits) != len(found.samples):

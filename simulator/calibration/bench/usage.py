@@ -1,8 +1,13 @@
-"""What a stretch of a process cost: CPU and wall seconds, and how often it was made to wait."""
+"""What workers answer: that they are done, or what a stretch cost: CPU and wall seconds, and how often it waited."""
 
 import resource
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Done:
+    """The answer to a command that asks for nothing."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,3 @@ class Usage:
             self.voluntary_switches + other.voluntary_switches,
             self.involuntary_switches + other.involuntary_switches,
         )
-
-    def to_dict(self) -> dict[str, float]:
-        """Plain data for JSON."""
-        return asdict(self)

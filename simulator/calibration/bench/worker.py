@@ -16,7 +16,7 @@ import os
 import select
 import sys
 from collections.abc import Callable, Generator
-from typing import Any, Final
+from typing import Final
 
 from simulator.calibration.bench.pin import die_with_parent, pin
 
@@ -32,9 +32,8 @@ SUBJECTS: Final = {
 _THREADED = ("OMP", "OPENBLAS", "MKL", "BLIS")
 """Libraries that would start threads of their own."""
 
-Answer = dict[str, Any] | None
-Jobs = dict[str, Callable[..., Answer | Generator[Answer]]]
-"""Jobs by name; each takes the fields of its command."""
+Jobs = dict[str, Callable[..., object]]
+"""Jobs by name; each takes the fields of its command and returns a dataclass, plain data, or None for no answer."""
 
 
 def command_waits(within_s: float = 0.0) -> bool:
@@ -64,9 +63,9 @@ def main() -> None:
             _say(answer)
 
 
-def _say(answer: Answer) -> None:
+def _say(answer: object) -> None:
     if answer is not None:
-        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.write(json.dumps(answer, default=vars) + "\n")
         sys.stdout.flush()
 
 

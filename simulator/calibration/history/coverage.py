@@ -17,14 +17,15 @@ is older: Barber, Candes, Ramdas, Tibshirani (2023), Conformal prediction beyond
 
 import datetime
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base.documents import FLAT, read
+from simulator.base.documents import FLAT, by_field, read
 from simulator.base.errors import ScenarioError
 from simulator.base.intervals import LEVEL, of_share
 from simulator.base.machine import Machine
@@ -149,25 +150,10 @@ class Comparison:
         below, above = (math.hypot(self.half_width(above=side, level=self.level), own) for side in (False, True))
         return self.expected_s * math.exp(-below), self.expected_s * math.exp(above)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Comparison":
-        """The comparison that `to_dict` wrote; see `documents.read` for what is refused."""
-        found = read(cls, data)
-        found.check()
-        return found
-
-    def check(self) -> None:
-        """Refuse numbers that no comparison has.
-
-        Raises `ValueError` with what is wrong.
-        """
+    def __post_init__(self) -> None:
         above = (self.predicted_s, self.measured_median_s, self.median_ratio, self.learnt, self.level)
         perhaps = (self.low_s, self.high_s, self.run_low_s, self.run_high_s, self.runs_inside, self.size, self.left)
-        sound = self.kind in KINDS and all(0 < value < math.inf for value in (*above, self.runs, self.pes))
+        sound = all(0 < value < math.inf for value in (*above, self.runs, self.pes))
         sound = sound and all(value is None or 0 <= value < math.inf for value in (*perhaps, self.median_sd))
         if not (sound and self.level < 1):
             raise ValueError("no comparison of a prediction with real runs")
@@ -207,19 +193,17 @@ def keep_comparisons(found: Sequence[Comparison], *, machine: Machine | None = N
     """Keep what was compared in one sitting, a line each; see `kept.keep`."""
     sitting = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
     for one in found:
-        one.check()
-        named = one if one.sitting else replace(one, sitting=sitting)
-        keep(_KIND, {name: value for name, value in named.to_dict().items() if name != "made"}, machine=machine)
+        named = by_field(one if one.sitting else replace(one, sitting=sitting))
+        named.pop("made")  # the line says it
+        keep(_KIND, named, machine=machine)
 
 
 def kept_comparisons(*, machine: Machine | None = None) -> tuple[Comparison, ...]:
     """What was compared on this machine, oldest first; damaged entries are left out."""
-    found = []
-    for entry in kept(_KIND, machine=machine):
-        try:
-            found.append(Comparison.from_dict(entry))
-        except (ScenarioError, ValueError):
-            continue
+    found = list[Comparison]()
+    for line in kept(_KIND, machine=machine):
+        with suppress(ScenarioError):
+            found.append(read(Comparison, line.entry, made=line.made))
     return tuple(found)
 
 
@@ -259,18 +243,8 @@ class Bias:
     p: float
     sittings: int
     cause: str
-
-    @property
-    def text(self) -> str:
-        """For a reader."""
-        how = "slower" if self.percent > 0 else "faster"
-        seen = "one sitting" if self.sittings == 1 else f"{self.sittings} sittings"
-        cases = f"{self.cases} of {self.of} cases, {seen}"
-        return f"{abs(self.percent):.1f} % {how} than predicted (median; {cases}): {self.cause}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {"text": self.text}
+    text: str
+    """All of it for a reader."""
 
 
 @dataclass(frozen=True)
@@ -367,7 +341,11 @@ def bias_of(cases: Sequence[Comparison]) -> Bias | None:
         return None
     sittings = len({one.sitting for one in cases})
     counted = slower if middle > 0 else of - slower
-    return Bias(100 * math.expm1(middle), counted, of, p, sittings, _cause(cases, residuals, middle))
+    percent, cause = 100 * math.expm1(middle), _cause(cases, residuals, middle)
+    seen = f"{counted} of {of} cases, {'one sitting' if sittings == 1 else f'{sittings} sittings'}"
+    how = "slower" if percent > 0 else "faster"
+    text = f"{abs(percent):.1f} % {how} than predicted (median; {seen}): {cause}"
+    return Bias(percent, counted, of, p, sittings, cause, text)
 
 
 def _lasting(cases: Sequence[Comparison]) -> float:

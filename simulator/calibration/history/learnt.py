@@ -12,17 +12,17 @@ import datetime
 import json
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from simulator.base import files
-from simulator.base.documents import read_format
-from simulator.base.errors import MALFORMED, ApportionError, ScenarioError
+from simulator.base.documents import read, read_format
+from simulator.base.errors import ApportionError, ScenarioError
 from simulator.base.machine import Machine, this_machine
 from simulator.calibration.bench.journal import plain
 from simulator.models.doubt import DRIFT
@@ -46,19 +46,18 @@ APART_S = 600.0
 MOST = 4.0
 """Observations count as no larger than so many times their median, or the default."""
 _COMPARED = 16
-Floats = NDArray[np.float64]
 
 
 class KeptWarning(UserWarning):
     """Lines of the file that could not be read, or an entry that could not be kept."""
 
 
-def identity(machine: Machine) -> dict[str, Any]:
+def identity(machine: Machine) -> Mapping[str, object]:
     """What tells a machine from others."""
     return {name: getattr(machine, name) for name in IDENTITY}
 
 
-def keep(kind: str, entry: Mapping[str, Any], *, machine: Machine | None = None) -> None:
+def keep(kind: str, entry: Mapping[str, object], *, machine: Machine | None = None) -> None:
     """Append an entry; where the folder or the disk allows none, a warning says so and nothing else happens.
 
     `entry` is plain data without NaN or infinity.
@@ -83,8 +82,18 @@ def keep(kind: str, entry: Mapping[str, Any], *, machine: Machine | None = None)
         warnings.warn(f"{path}: nothing is kept here: {error}", KeptWarning, stacklevel=2)
 
 
-def kept(kind: str, *, machine: Machine | None = None) -> tuple[dict[str, Any], ...]:
-    """The entries of a kind of this machine, oldest first, each with `made`; nothing where none was kept.
+@dataclass(frozen=True)
+class KeptLine:
+    """An entry, and when it was made on which machine."""
+
+    kind: str
+    made: str
+    machine: Mapping[str, object]
+    entry: Mapping[str, object]
+
+
+def kept(kind: str, *, machine: Machine | None = None) -> tuple[KeptLine, ...]:
+    """The lines of a kind of this machine, oldest first; nothing where none was kept.
 
     Torn and foreign lines are left out with a warning.
     """
@@ -97,30 +106,19 @@ def kept(kind: str, *, machine: Machine | None = None) -> tuple[dict[str, Any], 
     except ApportionError as error:
         warnings.warn(f"{error}; what was learnt before is not used", KeptWarning, stacklevel=2)
         return ()
-    read, faults = list[_Line](), list[str]()
+    found, faults = list[KeptLine](), list[str]()
     for number, line in enumerate(lines, 1):
+        place = f"{path}:{number}"
         try:
-            read.append(_read(line, f"{path}:{number}"))
+            said = files.parse_json(line.decode(errors="replace"), place)
+            found.append(read_format(KeptLine, said, place, newest=FORMAT, writer="apportion calibrate"))
         except ScenarioError as error:
             faults.append(error.lines[0])
     if faults:
         many = "1 line is" if len(faults) == 1 else f"{len(faults)} lines are"
         warnings.warn(f"{path}: {many} torn or foreign and left out: {faults[0]}", KeptWarning, stacklevel=2)
     here = identity(machine or this_machine())
-    return tuple(line.entry | {"made": line.made} for line in read if (line.kind, line.machine) == (kind, here))
-
-
-@dataclass(frozen=True)
-class _Line:
-    kind: str
-    made: str
-    machine: dict[str, Any]
-    entry: dict[str, Any]
-
-
-def _read(line: bytes, place: str) -> _Line:
-    said = files.parse_json(line.decode(errors="replace"), place)
-    return read_format(_Line, said, place, newest=FORMAT, writer="apportion calibrate")
+    return tuple(line for line in found if (line.kind, line.machine) == (kind, here))
 
 
 def state_file() -> Path | None:
@@ -137,22 +135,33 @@ class Drift:
     """Standard deviation of the logarithm."""
     pairs: int = 0
     """Observations that it was learnt from; 0: it is the default."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {"sd": self.sd, "pairs": self.pairs, "default": DRIFT}
+    default: float = DRIFT
 
 
 @dataclass(frozen=True)
-class _Curve:
-    made: datetime.datetime
-    x: Floats
-    logs: Floats
+class _Calibration:
+    """What a calibration found, as it is kept."""
+
+    subject: Mapping[str, object]
+    sizes: tuple[float, ...]
+    values: tuple[float, ...]
     error: float
+    measured: str
+
+    def __post_init__(self) -> None:
+        sizes, values = np.array(self.sizes), np.array(self.values)
+        sound = 0 < sizes.size == values.size and self.made.tzinfo is not None and 0 <= self.error < np.inf
+        if not (sound and np.all(np.diff(sizes) > 0) and all(np.all((c > 0) & (c < np.inf)) for c in (sizes, values))):
+            raise ScenarioError("no sizes and values of a calibration")
+
+    @property
+    def made(self) -> datetime.datetime:
+        """When it was measured."""
+        return datetime.datetime.fromisoformat(self.measured)
 
 
 def keep_calibration(
-    subject: Mapping[str, Any],
+    subject: Mapping[str, object],
     sizes: ArrayLike,
     values: ArrayLike,
     *,
@@ -171,11 +180,14 @@ def keep_calibration(
     keep(_KIND, entry, machine=machine)
 
 
-def learnt_drift(subject: Mapping[str, Any], *, machine: Machine | None = None) -> Drift:
+def learnt_drift(subject: Mapping[str, object], *, machine: Machine | None = None) -> Drift:
     """The drift of a subject on this machine; the default where no two calibrations can be compared."""
-    wanted = plain(dict(subject))
-    read = (_curve(entry) for entry in kept(_KIND, machine=machine) if entry.get("subject") == wanted)
-    return of_observations(_observed([curve for curve in read if curve is not None]))
+    wanted, found = plain(dict(subject)), list[_Calibration]()
+    for line in kept(_KIND, machine=machine):
+        if line.entry.get("subject") == wanted:
+            with suppress(ScenarioError):  # one that is damaged
+                found.append(read(_Calibration, line.entry))
+    return of_observations(_observed(found))
 
 
 def of_observations(squares: Sequence[float]) -> Drift:
@@ -188,31 +200,18 @@ def of_observations(squares: Sequence[float]) -> Drift:
     return Drift(float(np.sqrt(variance)), int(seen.size))
 
 
-def _curve(entry: Mapping[str, Any]) -> _Curve | None:
-    """One calibration; None if it is damaged."""
-    try:
-        sizes, values = (np.asarray(entry[name], np.float64) for name in ("sizes", "values"))
-        made, error = datetime.datetime.fromisoformat(entry["measured"]), float(entry["error"])
-        sound = sizes.ndim == 1 and sizes.shape == values.shape and sizes.size and made.tzinfo is not None
-        sound = sound and bool(np.all(sizes > 0) and np.all(values > 0) and np.all(np.diff(sizes) > 0))
-        sound = sound and bool(np.all(np.isfinite(sizes)) and np.all(np.isfinite(values))) and 0 <= error < np.inf
-    except MALFORMED:
-        return None
-    return _Curve(made, np.log(sizes), np.log(values), error) if sound else None
-
-
-def _observed(curves: Sequence[_Curve]) -> list[float]:
+def _observed(calibrations: Sequence[_Calibration]) -> list[float]:
     """The variance that each calibration shows compared with the latest one that is well before it."""
-    ordered, found = sorted(curves, key=lambda curve: curve.made), []
-    sittings: list[_Curve] = []
-    for curve in ordered:  # of those that follow each other soon, the first one
-        if not sittings or (curve.made - sittings[-1].made).total_seconds() >= APART_S:
-            sittings.append(curve)
+    found, sittings = list[float](), list[_Calibration]()
+    for one in sorted(calibrations, key=lambda one: one.made):  # of those that follow each other soon, the first one
+        if not sittings or (one.made - sittings[-1].made).total_seconds() >= APART_S:
+            sittings.append(one)
     for before, after in pairwise(sittings):
-        low, high = max(before.x[0], after.x[0]), min(before.x[-1], after.x[-1])
+        low, high = np.log((max(before.sizes[0], after.sizes[0]), min(before.sizes[-1], after.sizes[-1])))
         if low <= high:
             x = np.linspace(low, high, _COMPARED)
-            ratio = np.interp(x, after.x, after.logs) - np.interp(x, before.x, before.logs)
+            late, early = (np.interp(x, np.log(one.sizes), np.log(one.values)) for one in (after, before))
+            ratio = late - early
             explained = before.error**2 + after.error**2
             found.append(max(0.0, float(np.mean(ratio**2)) - explained))
     return found

@@ -43,7 +43,7 @@ _ADDRESS_OF_INTERFACE = 0x8915
 _COMPUTING = ("kernel",)
 """Subjects whose workers compute until they answer; others wait for a program, a clock or each other."""
 
-Answer = dict[str, Any]
+Answer = dict[str, object]
 
 
 class Agent:

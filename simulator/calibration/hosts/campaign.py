@@ -6,23 +6,23 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Barrier, BrokenBarrierError, Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from simulator.base import files, units
-from simulator.base.documents import read_keys
+from simulator.base.documents import read_keys, to_dict
 from simulator.base.errors import MALFORMED, ApportionError, CalibrationError, ScenarioError
 from simulator.base.machine import measuring_elsewhere
 from simulator.base.randomness import stream
 from simulator.calibration.bench.campaign import no_progress
 from simulator.calibration.bench.group import Group, measuring_at
-from simulator.calibration.bench.journal import IDENTITY, Journal, plain
-from simulator.calibration.bench.usage import Usage
+from simulator.calibration.bench.journal import IDENTITY, Entry, Journal, plain
+from simulator.calibration.bench.usage import Done, Usage
 from simulator.calibration.hosts.door import new_token
 from simulator.calibration.hosts.host import About, Host, HostError, printable
 from simulator.calibration.kernels.table import panel_kernel, sized_kernel
@@ -34,6 +34,7 @@ from simulator.calibration.neighbours.campaign import (
 from simulator.calibration.pingpong.campaign import Plan, measure_sizes, open_store
 from simulator.calibration.pingpong.pairs import Pairs
 from simulator.calibration.speed.real_source import RealSource
+from simulator.calibration.speed.solo import Runs
 from simulator.calibration.speed.speeds import fit_speed
 from simulator.models.doubt import DRIFT
 from simulator.models.speed import SpeedBand
@@ -83,6 +84,9 @@ FAULTS = (ApportionError, *MALFORMED, OSError, RecursionError, MemoryError)
 MESSAGES = "messages between hosts"
 """In the place of a host, where its times are to be measured again."""
 
+T = TypeVar("T")
+Document = dict[str, Any]
+"""A model as its file holds it, which joins take."""
 Progress = Callable[[str, str, float], None]
 """Called with a host, what is measured there, and the share of the whole that is done."""
 _WITHOUT = (
@@ -111,7 +115,7 @@ class ClusterPlan:
     learnt: float = 1.0
 
     @property
-    def subject(self) -> dict[str, Any]:
+    def subject(self) -> Mapping[str, object]:
         """What makes two measurements the same."""
         return {"kernel": self.kernel, "columns": self.columns, "command": self.command, "max_size": self.max_size}
 
@@ -149,20 +153,29 @@ class Available:
 
 
 @dataclass(frozen=True)
+class AtWork:
+    """What the PEs of a host did while all PEs of all hosts were at work."""
+
+    available: tuple[Available, ...]
+    at_work_s: Mapping[str, float]
+    """CPU seconds of a panel, by its rows."""
+
+
+@dataclass(frozen=True)
 class MeasuredHost:
     """What is known of a host."""
 
     name: str
     about: About
-    speed: dict[str, Any]
-    neighbours: dict[str, Any] | None
+    speed: Document
+    neighbours: Document | None
     within_s: Mapping[int, tuple[float, ...]]
     """Seconds one way between two of its PEs, by bytes; empty where it has one."""
     available: tuple[Available, ...] = ()
     at_work_s: Mapping[int, float] = field(default_factory=dict)
     """CPU seconds of a panel while all PEs of all hosts compute such panels, by its rows; empty where unknown."""
     notes: tuple[str, ...] = ()
-    others: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    others: Mapping[str, Document] = field(default_factory=dict)
     """Documents of speed of a PE of each further kind of core, by kind."""
 
     def kept(self, plan: ClusterPlan) -> dict[int, float]:
@@ -179,7 +192,7 @@ class MeasuredHost:
         }
         return found if max(abs(share - 1) for share in found.values()) > SAME_SPEED else {}
 
-    def at_work(self, plan: ClusterPlan, cpu: int | None = None) -> dict[str, Any]:
+    def at_work(self, plan: ClusterPlan, cpu: int | None = None) -> Document:
         """The document of the speed of a PE, by default the first, while all hosts compute."""
         kept, speed = self.kept(plan), self.others.get(kinds_of_cores(self.about).get(cpu, ""), self.speed)
         if not kept:
@@ -216,62 +229,79 @@ class MeasuredCluster:
 
 
 @dataclass
+class _KeptHost:
+    """What is kept of a host: what the machine was, and what each finished stage made, as plain data."""
+
+    identity: object
+    stages: dict[str, object] = field(default_factory=dict)
+
+
 class _Kept:
     """Finished pieces, in the journal and at hand."""
 
-    journal: Journal
-    hosts: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Host -> its identity, and each finished stage."""
-    pairs: dict[tuple[str, str], dict[int, tuple[float, ...]]] = field(default_factory=dict)
-    lock: Lock = field(default_factory=Lock)
-    reused: int = 0
+    def __init__(self, folder: Path, plan: ClusterPlan) -> None:
+        self.hosts = dict[str, _KeptHost]()
+        self.pairs = dict[tuple[str, str], dict[int, tuple[float, ...]]]()
+        self._lock = Lock()
+        path, what, belongs = folder / "cluster.jsonl", "measurements of hosts", {"subject": plan.subject}
+        self.journal = Journal(path, kind=KIND, version=FORMAT, what=what, take=self._take, belongs=belongs)
+        self.reused = len(self.pairs)
 
-    def stage(self, host: Host, about: About, stage: str, measure: Callable[[], Any]) -> Any:
+    def stage(self, host: Host, about: About, stage: str, measure: Callable[[], T], kind: type[T]) -> T:
         """What a stage gave, measured if it was not."""
-        kept = self.hosts.setdefault(host.name, {"identity": identity_of(about)})
-        if stage not in kept:
-            made = measure()
-            with self.lock:
-                kept[stage] = made
-                entry = {"host": host.name, "identity": kept["identity"], "stage": stage, "made": made}
+        kept = self.hosts.setdefault(host.name, _KeptHost(identity_of(about)))
+        if stage not in kept.stages:
+            made = to_dict(measure())
+            with self._lock:
+                kept.stages[stage] = made
+                entry = {"host": host.name, "identity": kept.identity, "stage": stage, "made": made}
                 self.journal.keep(entry)
         else:
             self.reused += 1
-        return kept[stage]
+        found: T = read_keys({"made": kept.stages[stage]}, made=kind)["made"]
+        return found
 
     def forget(self, what: str) -> None:
         """Forget what was measured of a host, or all messages."""
-        _forget(what, self.hosts, self.pairs)
+        self._forget(what)
         self.journal.keep({"forget": what})
 
     def check(self, about: Mapping[str, About], folder: Path) -> None:
         """Refuse measurements of hosts that were other machines then."""
         for name, one in about.items():
-            if name in self.hosts and self.hosts[name]["identity"] != identity_of(one):
+            if name in self.hosts and self.hosts[name].identity != identity_of(one):
                 raise ScenarioError(f"{folder} holds measurements of another machine called {name}; name a new folder")
 
     def whole(self, stage: str, hosts: Sequence[Host]) -> None:
         """Forget a stage that all hosts do at once unless all of them have finished it."""
-        if not all(stage in self.hosts.get(host.name, {}) for host in hosts):
-            for host in hosts:
-                self.hosts.get(host.name, {}).pop(stage, None)
+        kept = [self.hosts[host.name].stages for host in hosts if host.name in self.hosts]
+        if len(kept) < len(hosts) or not all(stage in stages for stages in kept):
+            for stages in kept:
+                stages.pop(stage, None)
 
     def keep_pair(self, pair: tuple[str, str], samples_s: Mapping[int, Sequence[float]]) -> None:
         """Remember a pair."""
-        with self.lock:
+        with self._lock:
             self.pairs[pair] = {size: tuple(row) for size, row in samples_s.items()}
             self.journal.keep({"pair": pair, "samples_s": {str(size): row for size, row in samples_s.items()}})
 
+    def _forget(self, what: str) -> None:
+        if what == MESSAGES:
+            self.pairs.clear()
+        self.hosts.pop(what, None)
 
-def _forget(
-    what: str, hosts: dict[str, dict[str, Any]], pairs: dict[tuple[str, str], dict[int, tuple[float, ...]]]
-) -> None:
-    if what == MESSAGES:
-        pairs.clear()
-    hosts.pop(what, None)
+    def _take(self, entry: Entry) -> None:
+        if "forget" in entry:
+            self._forget(read_keys(entry, forget=str)["forget"])
+        elif "pair" in entry:
+            found = read_keys(entry, pair=tuple[str, str], samples_s=dict[str, tuple[float, ...]])
+            self.pairs[found["pair"]] = {int(size): row for size, row in found["samples_s"].items()}
+        else:
+            found = read_keys(entry, host=str, identity=Any, stage=str, made=Any)
+            self.hosts.setdefault(found["host"], _KeptHost(found["identity"])).stages[found["stage"]] = found["made"]
 
 
-def identity_of(about: About) -> dict[str, Any]:
+def identity_of(about: About) -> Mapping[str, object]:
     """What must be the same of a host for its measurements to stand side by side."""
     machine = about.machine.to_dict()
     return plain({part: machine[part] for part in IDENTITY})
@@ -351,7 +381,8 @@ def measure_cluster(
     and ends with them.
     """
     begin_s = time.monotonic()
-    with _journal(folder, plan) as kept:
+    kept = _Kept(folder, plan)
+    with kept.journal:
         if again is not None:
             kept.forget(again)
             for path in folder.glob(f"{_points_file(folder, again).stem}.*"):
@@ -400,7 +431,7 @@ def _fit_for(
     return {name: one for name, one in about.items() if name not in lost}
 
 
-def _all_at_once(items: Sequence[Any], do: Callable[[Any], None]) -> None:
+def _all_at_once(items: Sequence[T], do: Callable[[T], None]) -> None:
     if not items:
         return
     pool = ThreadPoolExecutor(len(items))
@@ -425,29 +456,6 @@ def said_by(error: BaseException) -> str:
     """One line of what a host's answers came to."""
     lines = getattr(error, "lines", None)
     return printable(lines[0]) if lines else "what it answered does not fit what it was asked"
-
-
-@contextlib.contextmanager
-def _journal(folder: Path, plan: ClusterPlan) -> Iterator[_Kept]:
-    hosts: dict[str, dict[str, Any]] = {}
-    pairs: dict[tuple[str, str], dict[int, tuple[float, ...]]] = {}
-
-    def take(entry: dict[str, Any]) -> None:
-        if "forget" in entry:
-            _forget(read_keys(entry, forget=str)["forget"], hosts, pairs)
-        elif "pair" in entry:
-            found = read_keys(entry, pair=tuple[str, str], samples_s=dict[str, tuple[float, ...]])
-            pairs[found["pair"]] = {int(size): row for size, row in found["samples_s"].items()}
-        else:
-            found = read_keys(entry, host=str, identity=Any, stage=str, made=Any)
-            hosts.setdefault(found["host"], {"identity": found["identity"]})[found["stage"]] = found["made"]
-
-    belongs = {"subject": plan.subject}
-    journal = Journal(
-        folder / "cluster.jsonl", kind=KIND, version=FORMAT, what="measurements of hosts", take=take, belongs=belongs
-    )
-    with journal:
-        yield _Kept(journal, hosts, pairs, reused=len(pairs))
 
 
 @dataclass(frozen=True)
@@ -505,40 +513,41 @@ def _speeds(host: Host, about: About, asked: _Alone, kept: _Kept, measured: dict
         first, *more = one_of_each_kind(about).items()
         budget_s = rest_s * (1 - NEIGHBOURS * apart - WITHIN * several) / (1 + len(more))
 
-        def speed(cpu: int, store: Path) -> dict[str, Any]:
-            return _speed(plan, cpu, budget_s, store, together=not apart)
+        def speed(stage: str, cpu: int, store: Path) -> Document:
+            measure = partial(_speed, plan, cpu, budget_s, store, together=not apart)
+            return kept.stage(host, about, stage, measure, Document)
 
         store = _points_file(asked.folder, host.name)
-        found = kept.stage(host, about, "speed", lambda: speed(first[1], store))
-        others = {
-            kind: kept.stage(host, about, f"speed of {kind}", partial(speed, cpu, store.with_suffix(f".{cpu}.jsonl")))
-            for kind, cpu in more
-        }
-        neighbours, within_s = None, dict[str, list[float]]()
+        found = speed("speed", first[1], store)
+        others = {kind: speed(f"speed of {kind}", cpu, store.with_suffix(f".{cpu}.jsonl")) for kind, cpu in more}
+        neighbours, within_s = None, dict[str, tuple[float, ...]]()
         if several:
+            measure = partial(_within, host, cpus, WITHIN * rest_s, plan.seed)
             with asked.beside():
-                within_s = kept.stage(host, about, "within", lambda: _within(host, cpus, WITHIN * rest_s, plan.seed))
+                within_s = kept.stage(host, about, "within", measure, dict[str, tuple[float, ...]])
         if apart:
+            lost = partial(_neighbours, plan, cpus, NEIGHBOURS * rest_s)
             try:
-                neighbours = kept.stage(host, about, "neighbours", lambda: _neighbours(plan, cpus, NEIGHBOURS * rest_s))
+                neighbours = kept.stage(host, about, "neighbours", lost, Document)
             except ScenarioError as error:
                 notes.append(f"{host.name}: what its PEs lose to each other is not known: {error.lines[0]}")
-    times = {int(size): tuple(map(float, row)) for size, row in within_s.items()}
+    times = {int(size): row for size, row in within_s.items()}
     measured[host.name] = MeasuredHost(host.name, about, found, neighbours, times, notes=tuple(notes), others=others)
 
 
-def _speed(plan: ClusterPlan, cpu: int, budget_s: float, store: Path, *, together: bool) -> dict[str, Any]:
-    options: dict[str, Any] = {"cpu": cpu, "time_cap_s": max(0.5, budget_s / 5), "max_size": plan.max_size}
+def _speed(plan: ClusterPlan, cpu: int, budget_s: float, store: Path, *, together: bool) -> Document:
+    cap_s, most = max(0.5, budget_s / 5), plan.max_size
     if plan.kernel is not None:
-        source = RealSource.of_kernel(plan.kernel, columns=plan.columns, store=store, together=together, **options)
+        wish = partial(RealSource.of_kernel, plan.kernel, columns=plan.columns, together=together)
     else:
-        source = RealSource.of_command(str(plan.command), size="n", volume="n", store=store, **options)
+        wish = partial(RealSource.of_command, str(plan.command), size="n", volume="n")
+    source = wish(cpu=cpu, time_cap_s=cap_s, max_size=most, store=store)
     budget_s = max(budget_s, source.ends_s + LEAST_SPEED_S)
     built = fit_speed(source, budget_s=budget_s, drift=plan.drift, learnt=plan.learnt)
     return built.to_dict() | {"kernel": plan.name, "model": built.band.to_dict()}
 
 
-def _neighbours(plan: ClusterPlan, cpus: Sequence[int], budget_s: float) -> dict[str, Any]:
+def _neighbours(plan: ClusterPlan, cpus: Sequence[int], budget_s: float) -> Document:
     commands = [] if plan.command is None else [(plan.command, "n", "n")]
     kernels = () if plan.kernel is None else (plan.kernel,)
     wishes = neighbours_wishes(kernels=kernels, commands=commands, seed=plan.seed, cpus=cpus, small=True)
@@ -579,11 +588,11 @@ def _together(host: Host, asked: _Together, kept: _Kept, measured: dict[str, Mea
     seconds, each_s = min(MOST_TOGETHER_S, TOGETHER * plan.budget_s), PANELS * plan.budget_s / len(PARTS)
     rows = asked.rows(known.speed, each_s) if known.neighbours is None else []
 
-    def measure() -> dict[str, Any]:
+    def measure() -> AtWork:
         with Group("kernel", [(cpu, PROBE) for cpu in cpus], places=[host] * len(cpus)) as group:
             for count in rows[:1]:  # loops are compiled before the others begin
-                group.ask_all(_panel(plan, count))
-            group.ask_all({"do": "prepare", "n": PROBE_N, "key": 0, "warm": True})
+                group.ask_all(_panel(plan, count), Done)
+            group.ask_all({"do": "prepare", "n": PROBE_N, "key": 0, "warm": True}, Done)
             asked.wait()
             begun, shares = time.monotonic(), list[tuple[float, list[float]]]()
             while not shares or time.monotonic() - begun < seconds:
@@ -591,36 +600,34 @@ def _together(host: Host, asked: _Together, kept: _Kept, measured: dict[str, Mea
                 shares.append((since, [min(1.0, one.cpu_s / one.wall_s) for one in _slice(group, 0)]))
             at_work_s = {}
             for number, count in enumerate(rows, start=1):
-                group.ask_all(_panel(plan, count))
+                group.ask_all(_panel(plan, count), Done)
                 at_work_s[str(count)] = _run_s(group, begun + seconds + number * each_s)
         times = [since for since, _ in shares]
-        available = [
-            asdict(Available(cpu, tuple(times), tuple(row[place] for _, row in shares)))
-            for place, cpu in enumerate(cpus)
-        ]
-        return {"available": available, "at_work_s": at_work_s}
+        available = tuple(
+            Available(cpu, tuple(times), tuple(row[place] for _, row in shares)) for place, cpu in enumerate(cpus)
+        )
+        return AtWork(available, at_work_s)
 
     try:
         with host.done_within(plan.budget_s + SLACK_S):
-            made = kept.stage(host, known.about, "together", measure)
+            made = kept.stage(host, known.about, "together", measure, AtWork)
     except BaseException:
         asked.start.abort()  # the others wait for nobody who is gone
         raise
-    found = tuple(Available(int(one["cpu"]), tuple(one["times_s"]), tuple(one["share"])) for one in made["available"])
-    at_work_s = {int(count): float(value) for count, value in made["at_work_s"].items()}
-    measured[host.name] = replace(known, available=found, at_work_s=at_work_s)
+    at_work_s = {int(count): value for count, value in made.at_work_s.items()}
+    measured[host.name] = replace(known, available=made.available, at_work_s=at_work_s)
 
 
-def _panel(plan: ClusterPlan, rows: int) -> dict[str, Any]:
+def _panel(plan: ClusterPlan, rows: int) -> dict[str, object]:
     name = panel_kernel(str(plan.kernel), plan.columns or 0).name
     return {"do": "prepare", "kernel": name, "n": rows, "key": 1, "warm": True}
 
 
 def _slice(group: Group, key: int) -> list[Usage]:
     """What was used by some time of runs over and over."""
-    group.ask_all({"do": "begin", "key": key})
+    group.ask_all({"do": "begin", "key": key}, Done)
     time.sleep(SLICE_S)
-    return [Usage(**answer) for answer in group.ask_all({"do": "stop"})]
+    return group.ask_all({"do": "stop"}, Usage)
 
 
 def _run_s(group: Group, until_s: float) -> float:
@@ -628,7 +635,7 @@ def _run_s(group: Group, until_s: float) -> float:
     found = list[float]()
     while not found or time.monotonic() < until_s:
         used = sum(one.cpu_s for one in _slice(group, 1))
-        found.append(used / sum(int(answer["runs"]) for answer in group.ask_all({"do": "runs"})))
+        found.append(used / sum(answer.runs for answer in group.ask_all({"do": "runs"}, Runs)))
     median = float(np.median(found[len(found) > 2 :]))  # others may have begun a little later
     if not 0 < median < np.inf:
         raise CalibrationError(f"a run of the kernel took {median:g} CPU seconds, which is no time")
@@ -652,8 +659,8 @@ def first_speed(host: Host, about: About, kernel: str) -> float:
     """A first idea of a kernel's speed while all PEs of a host run it, in units of volume per second."""
     cpus, sized = sampled(about).machine.pe_cpus, sized_kernel(kernel)
     with Group("kernel", [(cpu, kernel) for cpu in cpus], places=[host] * len(cpus)) as group:
-        group.ask_all({"do": "prepare", "n": FIRST_N, "warm": True})
-        used = [Usage(**one) for one in group.ask_all({"do": "sample", "inner": FIRST_RUNS})]
+        group.ask_all({"do": "prepare", "n": FIRST_N, "warm": True}, Done)
+        used = group.ask_all({"do": "sample", "inner": FIRST_RUNS}, Usage)
     return FIRST_RUNS * sized.volume(FIRST_N) / float(np.median([one.wall_s for one in used]))
 
 
@@ -721,11 +728,11 @@ def _pair(one: Host, other: Host, about: Mapping[str, About], budget_s: float, s
         return _ping_pong((one, other), cpus, numbers, budget_s, seed)
 
 
-def _within(host: Host, cpus: Sequence[int], budget_s: float, seed: int) -> dict[str, list[float]]:
+def _within(host: Host, cpus: Sequence[int], budget_s: float, seed: int) -> dict[str, tuple[float, ...]]:
     """Ping-pong between two workers of a host."""
     with channel_within(host) as numbers:
         made = _ping_pong((host, host), cpus[:2], numbers, budget_s, seed)
-    return {str(size): row for size, row in made.items()}
+    return {str(size): tuple(row) for size, row in made.items()}
 
 
 def _ping_pong(

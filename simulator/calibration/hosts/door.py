@@ -12,7 +12,7 @@ import socket
 import time
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Self, cast
 
 from simulator.base.errors import CalibrationError
 
@@ -26,7 +26,9 @@ CROWDED_S = 0.05
 """How long to wait where the system has no room for another connection."""
 MAX_LINE_BYTES = 1024
 
-Handshake = Generator[dict[str, Any], dict[str, Any], None]
+Message = dict[str, object]
+"""What a side says, of which nothing but the names is sure."""
+Handshake = Generator[Message, Message, None]
 """Yields what to send and is given what came in return; it ends once the other side has proved to know the token."""
 
 
@@ -64,7 +66,7 @@ class _Guest:
                 except StopIteration:
                     return True
 
-    def _say(self, message: dict[str, Any]) -> None:
+    def _say(self, message: Message) -> None:
         line = _line(message)
         if self.connection.send(line) < len(line):  # it fits every buffer of who reads
             raise PeerError("the other host: it does not read")
@@ -167,7 +169,7 @@ def handshake(token: str, *, listens: bool) -> Handshake:
         raise PeerError("the other host: it does not know the token")
 
 
-def _hexadecimal(message: dict[str, Any], name: str, size: int) -> str:
+def _hexadecimal(message: Message, name: str, size: int) -> str:
     """So many bytes that the other host sent in hexadecimal digits, as ours are written."""
     value = message.get(name)
     if not isinstance(value, str) or not re.fullmatch(rf"[0-9a-f]{{{2 * size}}}", value):
@@ -204,7 +206,7 @@ def _proof(token: str, role: str, challenge: str, own: str) -> str:
 # What both sides say: JSON lines of bounded length.
 
 
-def _line(message: dict[str, Any]) -> bytes:
+def _line(message: Message) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 
@@ -223,13 +225,13 @@ def _received(connection: socket.socket, deadline: float) -> bytes:
     return data
 
 
-def parse_line(data: bytes) -> dict[str, Any]:
+def parse_line(data: bytes) -> Message:
     """A line as a message: a JSON object in UTF-8 whose names differ and whose numbers are finite."""
 
     def refuse(_: object) -> float:
         raise ValueError
 
-    def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def named_once(pairs: list[tuple[str, object]]) -> Message:
         found = dict(pairs)
         return found if len(found) == len(pairs) else {"twice": refuse(pairs)}
 

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotInTime
-from typing import Annotated, Any, NoReturn, Self
+from typing import Annotated, NoReturn, Self
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -25,7 +25,7 @@ from simulator.base.errors import CalibrationError
 from simulator.base.machine import Machine, Topology
 from simulator.calibration.hosts import archive
 from simulator.calibration.hosts.agent import MAX_LINE_BYTES, PROTOCOL
-from simulator.calibration.hosts.door import PeerError, parse_line
+from simulator.calibration.hosts.door import Message, PeerError, parse_line
 
 SILENCE_S = 20.0
 """A host of which nothing is heard for so long is given up; it says every two seconds that it is there."""
@@ -95,7 +95,7 @@ def printable(text: str) -> str:
     return said if len(said) <= _SAID_CHARACTERS else f"{said[: _SAID_CHARACTERS - 3]}..."
 
 
-def _described(told: dict[str, Any]) -> About:
+def _described(told: Message) -> About:
     """What a host says of itself, if all of it can be so."""
     for field, value in _leaves(told):
         if isinstance(value, str) and not value.isprintable():
@@ -134,7 +134,7 @@ def _leaves(told: object) -> Iterator[tuple[str, object]]:
             yield where, value
 
 
-def _checked(told: dict[str, Any]) -> dict[str, Any]:
+def _checked(told: Message) -> Message:
     """An answer all of whose quantities are numbers that a measurement can have."""
     for field, value in _leaves(told):
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -146,7 +146,7 @@ def _checked(told: dict[str, Any]) -> dict[str, Any]:
     return told
 
 
-def _line(command: dict[str, Any]) -> memoryview:
+def _line(command: Message) -> memoryview:
     return memoryview(json.dumps(command).encode() + b"\n")
 
 
@@ -208,7 +208,7 @@ class Host:
         self.name = name
         self._words = tuple(words(name, archive.start_line(python)))
         self._numbers, self._fault = itertools.count(1), ""
-        self._calls: dict[int, Future[dict[str, Any]]] = {}
+        self._calls: dict[int, Future[Message]] = {}
         self._workers: dict[int, tuple[FarWorker, socket.socket]] = {}
         self._outgoing: deque[memoryview] = deque()
         self._joining: deque[tuple[socket.socket, int]] = deque()
@@ -221,7 +221,7 @@ class Host:
         self._closing = False
         self._refused = ""
         self._deadline_s = math.inf
-        self._at_work: dict[str, tuple[float, float]] = {}
+        self._at_work: dict[str, tuple[object, float]] = {}
         """Of workers that owe an answer: CPU seconds, and since when it is not more."""
 
     def __enter__(self) -> Self:
@@ -279,9 +279,9 @@ class Host:
         self._thread.join(SILENCE_S)
         self._lose("it is closed")
 
-    def call(self, do: str, *, limit_s: float = CALL_S, **fields: Any) -> dict[str, Any]:
+    def call(self, do: str, *, limit_s: float = CALL_S, **fields: object) -> Message:
         """Have the agent do something and wait for its answer."""
-        number, answer = next(self._numbers), Future[dict[str, Any]]()
+        number, answer = next(self._numbers), Future[Message]()
         with self._lock:
             self._calls[number] = answer
         self.send({"do": do, "id": number, **fields})
@@ -293,7 +293,7 @@ class Host:
             raise HostError(self.name, printable(str(told["fault"])))
         return told
 
-    def send(self, command: dict[str, Any]) -> None:
+    def send(self, command: Message) -> None:
         """Hand a command to the agent."""
         if self.fault:
             raise HostError(self.name, self.fault)
@@ -307,7 +307,7 @@ class Host:
         with self._lock:
             self._workers[worker.number] = worker, theirs
         told = self.call("start", worker=worker.number, words=list(words), inherited=list(inherited), apart=apart)
-        worker.pid = int(told["pid"]) if isinstance(told.get("pid"), int) else 0
+        worker.pid = pid if isinstance(pid := told.get("pid"), int) else 0
         self._joining.append((theirs, worker.number))
         self._poke()
         return own, worker
@@ -429,7 +429,7 @@ class Host:
             self._speaks, self._heard_s = True, time.monotonic()
             self._answered(told)
 
-    def _answered(self, told: dict[str, Any]) -> None:
+    def _answered(self, told: Message) -> None:
         """Hand an answer to who waits for it."""
         if "worker" in told:
             if not isinstance(number := told["worker"], int) or number not in self._workers:
@@ -451,7 +451,7 @@ class Host:
         elif isinstance(at_work := told.get("at_work"), dict):
             self._check_at_work(at_work)
 
-    def _check_at_work(self, at_work: dict[str, Any]) -> None:
+    def _check_at_work(self, at_work: Message) -> None:
         """Give the host up if a worker hangs."""
         now, before = time.monotonic(), self._at_work
         fresh = (math.nan, now)

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base.errors import ScenarioError
 from simulator.base.provenance import provenance
-from simulator.calibration.hosts.campaign import MeasuredPair
+from simulator.calibration.hosts.campaign import Document, MeasuredPair
 from simulator.models.doubt import DRIFT, doubt_of_errors
 from simulator.models.network import LinkModel, MessageModel, fit_link, fit_network, make_points
 from simulator.models.network.file import CalibratedNetwork
@@ -33,7 +32,7 @@ Floats = NDArray[np.float64]
 class ClusterNetwork:
     """What joins the hosts."""
 
-    document: dict[str, Any]
+    document: Document
     """A network model's file: one model for all pairs."""
     star: Star | None
     """Where pairs differ: a link of each host to a switch, in the order of the hosts."""
@@ -64,7 +63,7 @@ def fit_cluster_network(names: Sequence[str], pairs: Sequence[MeasuredPair]) -> 
     return _star(names, pairs, document)
 
 
-def _star(names: Sequence[str], pairs: Sequence[MeasuredPair], document: dict[str, Any]) -> ClusterNetwork:
+def _star(names: Sequence[str], pairs: Sequence[MeasuredPair], document: Document) -> ClusterNetwork:
     place = {name: number for number, name in enumerate(names)}
     ends = np.array([[place[name] for name in pair.hosts] for pair in pairs])
     sizes, curves = _common(pairs)

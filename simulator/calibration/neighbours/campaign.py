@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from simulator.base.machine import Machine, Topology, require_linux, this_machin
 from simulator.base.provenance import provenance
 from simulator.base.randomness import stream
 from simulator.calibration.bench.campaign import Budget, BudgetTooShortError, Progress, no_progress, run_campaign
-from simulator.calibration.bench.journal import Journal, belongs_to
+from simulator.calibration.bench.journal import Entry, Journal, belongs_to
 from simulator.calibration.bench.measurement import one_of
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.kernels.table import SIZED_KERNELS, sized_kernel
@@ -81,16 +80,10 @@ class NeighboursWishes:
         """Share of the budget after which no further computation is begun with."""
         return 0.6 if self.small else 0.4
 
-    def to_dict(self) -> dict[str, Any]:
+    @property
+    def subject(self) -> Mapping[str, object]:
         """What makes two campaigns the same, as plain data."""
-        commands = [subject.to_dict() for subject in self.commands]
-        return {
-            "cpus": self.cpus,
-            "kernels": self.kernels,
-            "commands": commands,
-            "seed": self.seed,
-            "small": self.small,
-        }
+        return vars(self) | {"commands": [command.workload.to_dict() for command in self.commands]}
 
 
 @dataclass(frozen=True)
@@ -111,7 +104,7 @@ class Visit:
 class Visits:
     """All visits of a campaign and its plan, kept in a journal."""
 
-    def __init__(self, path: Path | None, *, subject: Mapping[str, Any], machine: Machine) -> None:
+    def __init__(self, path: Path | None, *, subject: Mapping[str, object], machine: Machine) -> None:
         self.made: list[Visit] = []
         self.plan: Plan | None = None
         belongs = belongs_to(subject, machine)
@@ -133,7 +126,7 @@ class Visits:
         self.made.append(visit)
         self.journal.keep({"visit": asdict(visit)})
 
-    def _take(self, entry: dict[str, Any]) -> None:
+    def _take(self, entry: Entry) -> None:
         if "plan" in entry:
             self.plan = read_keys(entry, plan=Plan)["plan"]
             return
@@ -197,7 +190,7 @@ def measure_neighbour_visits(
     made, notes = items or make_items(
         machine, pe_count=count, kernels=wishes.kernels, commands=wishes.commands, small=wishes.small
     )
-    visits = Visits(store, subject=wishes.to_dict(), machine=machine)
+    visits = Visits(store, subject=wishes.subject, machine=machine)
     budget = Budget(budget_s, visits.spent_s, begin_s)
     known = list(visits.plan.items) if visits.plan is not None else made
     memory = int(MEMORY_SHARE * machine.memory_available_bytes)

@@ -8,7 +8,7 @@ from typing import Self
 
 from simulator.base.errors import CalibrationError
 from simulator.calibration.bench.group import Group
-from simulator.calibration.bench.usage import Usage
+from simulator.calibration.bench.usage import Done, Usage
 from simulator.calibration.neighbours.plan import Item
 from simulator.calibration.speed.subjects import CommandRunner, CommandSubject
 
@@ -50,7 +50,7 @@ class Processes:
             return
         if item.command is None:
             ask = {"do": "prepare", "key": number, "kernel": item.kernel, "n": item.n, "warm": True}
-            self._group.ask(dict.fromkeys(new, ask), limit_s=_LIMIT_S)
+            self._group.ask(dict.fromkeys(new, ask), Done, limit_s=_LIMIT_S)
         else:
             subject = self._commands[item.command]
             for pe in new:
@@ -67,7 +67,8 @@ class Processes:
             runner = self._runners[item.command, pe]
             runner.prepare(item.n)
             return runner.sample(inner)
-        return Usage(**self._group.ask({pe: {"do": "sample", "key": number, "inner": inner}}, limit_s=_LIMIT_S)[pe])
+        ask = {"do": "sample", "key": number, "inner": inner}
+        return self._group.ask({pe: ask}, Usage, limit_s=_LIMIT_S)[pe]
 
     @contextmanager
     def running(self, placed: Sequence[tuple[int, int]]) -> Iterator[list[Usage]]:
@@ -81,12 +82,11 @@ class Processes:
                 if self._items[number].command is not None:
                     stack.enter_context(self._repeated(number, pe))
             if kernels:
-                self._group.ask({pe: {"do": "begin", "key": number} for number, pe in kernels})
+                self._group.ask({pe: {"do": "begin", "key": number} for number, pe in kernels}, Done)
             time.sleep(_SETTLE_S)
             yield used
             if kernels:
-                answers = self._group.ask({pe: {"do": "stop"} for _, pe in kernels}, limit_s=_LIMIT_S)
-                used += [Usage(**answer) for answer in answers.values()]
+                used += self._group.ask({pe: {"do": "stop"} for _, pe in kernels}, Usage, limit_s=_LIMIT_S).values()
 
     @contextmanager
     def _repeated(self, number: int, pe: int) -> Iterator[None]:

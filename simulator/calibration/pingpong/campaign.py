@@ -5,17 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import documents, units
 from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.machine import Machine
 from simulator.base.randomness import stream
 from simulator.calibration.bench.campaign import Budget, Progress, run_campaign, shuffled
-from simulator.calibration.bench.journal import PointStore
+from simulator.calibration.bench.journal import Entry, PointStore
 from simulator.calibration.pingpong.ends import MAX_BATCHES, MAX_BYTES, MAX_ROUNDS
 
 SAMPLE_S = 0.005
@@ -85,7 +84,7 @@ class SizePoint:
         more = {pattern: (*self.samples_s[pattern], value_s)}
         return SizePoint(self.size_bytes, {**self.samples_s, **more}, self.wanted)
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> Entry:
         """What a journal keeps."""
         return {"size_bytes": self.size_bytes, "samples_s": {name: list(s) for name, s in self.samples_s.items()}}
 
@@ -121,11 +120,11 @@ class Plan:
 
 
 def open_store(
-    path: Path | None, plan: Plan, *, subject: Mapping[str, Any], machine: Machine | None
+    path: Path | None, plan: Plan, *, subject: Mapping[str, object], machine: Machine | None
 ) -> PointStore[SizePoint]:
     """The points of a campaign on disk, those measured before among them; see `PointStore`."""
 
-    def read(entry: dict[str, Any]) -> SizePoint:
+    def read(entry: Entry) -> SizePoint:
         found = documents.read(SizePoint, entry, wanted=LEAST_SAMPLES)
         if not all(0 < one < np.inf for one in itertools.chain(*found.samples_s.values())):
             raise ScenarioError("samples_s: give times above 0")
@@ -176,11 +175,6 @@ def measure_sizes(
         journal=store.journal,
     )
     return list(points.values())
-
-
-def medians_s(points: Sequence[SizePoint], pattern: str) -> NDArray[np.float64]:
-    """Median seconds per message, shape (sizes,)."""
-    return np.array([point.median_s(pattern) for point in points])
 
 
 def _keys(plan: Plan, number: int) -> list[tuple[str, int]]:

@@ -6,6 +6,7 @@ import os
 import select
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -154,7 +155,15 @@ class Buffers:
         return np.array_equal(self._sent[:size_bytes], self._received[:size_bytes])
 
 
-def run_sample(channel: Channel, command: Mapping[str, Any], buffers: Buffers) -> dict[str, float]:
+@dataclass(frozen=True)
+class Sampled:
+    """What a sample took."""
+
+    wall_s: float
+    """Seconds of a batch, the median of all: where others take the PE away now and then, few batches see it."""
+
+
+def run_sample(channel: Channel, command: Mapping[str, Any], buffers: Buffers) -> Sampled:
     """Carry out one sample at one end and say how long it took.
 
     `channel`: to the other end, which carries out the same command with the other value of `first`.
@@ -162,9 +171,6 @@ def run_sample(channel: Channel, command: Mapping[str, Any], buffers: Buffers) -
     `batches`; `both` for exchanges, else ping-pongs; `first` for who sends first; `start`, a moment of the monotonic
     clock to wait for, where several pairs begin at once.
     `buffers`: of this process.
-
-    Returns `wall_s`: seconds of a batch, the median of all: where others take the PE away now and then, few batches see
-    it.
     """
     size, rounds, batches = int(command["size_bytes"]), int(command["rounds"]), int(command["batches"])
     sent, received = buffers.views(size)
@@ -179,7 +185,7 @@ def run_sample(channel: Channel, command: Mapping[str, Any], buffers: Buffers) -
         marks.append(time.perf_counter())
     if not buffers.same(size):
         raise CalibrationError(f"message of {size} bytes: other bytes came back than were sent")
-    return {"wall_s": float(np.median(np.diff(marks)))}
+    return Sampled(float(np.median(np.diff(marks))))
 
 
 def bounce(channel: Channel, sent: memoryview, received: memoryview, *, rounds: int, first: bool) -> None:
@@ -200,7 +206,7 @@ class End:
         self._channels = channels
         self._buffers = Buffers()
 
-    def sample(self, peer: int, **command: Any) -> dict[str, float]:
+    def sample(self, peer: int, **command: Any) -> Sampled:
         """Carry out a sample with a peer, which carries out the same."""
         return run_sample(self._channels[peer], command, self._buffers)
 

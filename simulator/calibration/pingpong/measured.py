@@ -1,13 +1,12 @@
 """Message times of one medium as measured: one way, both ways at once, and several pairs at once."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
-
-import numpy as np
+from typing import Final
 
 from simulator.base import units
+from simulator.base.documents import FLAT, NOT_WRITTEN, SPARE, by_field
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine, require_linux, this_machine
 from simulator.base.provenance import provenance
@@ -18,7 +17,6 @@ from simulator.calibration.pingpong.campaign import (
     SizePoint,
     machine_warnings,
     measure_sizes,
-    medians_s,
     message_sizes,
     open_store,
 )
@@ -68,42 +66,69 @@ class LinkPlan:
         return self.medium or MEDIA[self.between][0]
 
 
+DEFINITIONS: Final = {
+    "one_way_s": "half of a round trip, median over samples",
+    "exchange_s": "both ends send at once: from the start until each has received, median",
+    "exchange_ratio": "exchange_s / one_way_s: 1 if both directions go at once, 2 if one after the other",
+    "pairs_s": "half of a round trip while all pairs are at it, mean over pairs, median over samples",
+    "slowdown": "pairs_s / one_way_s",
+}
+"""Of the times of a size, in words."""
+
+
 @dataclass(frozen=True)
-class LinkMeasurement:
-    """All samples of one medium, and what to know before they are trusted."""
+class SizeTimes:
+    """Message times of one size; see `DEFINITIONS`."""
+
+    size_bytes: int
+    one_way_s: float
+    quartiles_s: tuple[float, float]
+    samples: Mapping[str, int]
+    """By pattern."""
+    exchange_s: float | None = field(default=None, metadata=SPARE)
+    exchange_ratio: float | None = field(default=None, metadata=SPARE)
+    pairs_s: float | None = field(default=None, metadata=SPARE)
+    slowdown: float | None = field(default=None, metadata=SPARE)
+
+    @classmethod
+    def of(cls, point: SizePoint) -> "SizeTimes":
+        """What the samples of a size come to."""
+        one_way_s = point.median_s("one_way")
+        further = (point.median_s(name) if name in point.samples_s else None for name in PATTERNS[1:])
+        exchange_s, pairs_s = further
+        exchange_ratio, slowdown = (None if time_s is None else time_s / one_way_s for time_s in (exchange_s, pairs_s))
+        counts = {pattern: len(samples) for pattern, samples in point.samples_s.items()}
+        ends = point.quartiles_s("one_way")
+        return cls(point.size_bytes, one_way_s, ends, counts, exchange_s, exchange_ratio, pairs_s, slowdown)
+
+
+@dataclass(frozen=True)
+class Link:
+    """Over what messages go."""
 
     between: str
     medium: str
-    about: dict[str, Any]
-    points: tuple[SizePoint, ...]
-    reused: int
-    warnings: tuple[str, ...]
+    cpus: tuple[tuple[int, int], ...]
+    """Processors of each pair."""
+    pairs: int
+    library: str = field(default="", metadata=SPARE)
+    """Of MPI."""
 
-    @property
-    def sizes_bytes(self) -> list[int]:
-        """Ascending message sizes."""
-        return [point.size_bytes for point in self.points]
+
+@dataclass(frozen=True, kw_only=True)
+class LinkMeasurement:
+    """All samples of one medium, and what to know before they are trusted."""
+
+    link: Link = field(metadata=FLAT)
+    samples_reused: int
+    definitions: Mapping[str, str] = field(default_factory=lambda: DEFINITIONS)
+    sizes: tuple[SizeTimes, ...]
+    """By ascending size."""
+    warnings: tuple[str, ...] = field(default=(), metadata=NOT_WRITTEN)
 
     def rows(self) -> list[tuple[int, int, float]]:
         """Bytes, hops, median one-way seconds, for fits and tables."""
-        return [(point.size_bytes, 1, point.median_s("one_way")) for point in self.points]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "between": self.between,
-            "medium": self.medium,
-            **self.about,
-            "samples_reused": self.reused,
-            "definitions": {
-                "one_way_s": "half of a round trip, median over samples",
-                "exchange_s": "both ends send at once: from the start until each has received, median",
-                "exchange_ratio": "exchange_s / one_way_s: 1 if both directions go at once, 2 if one after the other",
-                "pairs_s": "half of a round trip while all pairs are at it, mean over pairs, median over samples",
-                "slowdown": "pairs_s / one_way_s",
-            },
-            "sizes": [_row(point) for point in self.points],
-        }
+        return [(size.size_bytes, 1, size.one_way_s) for size in self.sizes]
 
 
 def measure_link_times(plan: LinkPlan, *, store: Path | None, on_progress: Progress = no_progress) -> LinkMeasurement:
@@ -112,23 +137,23 @@ def measure_link_times(plan: LinkPlan, *, store: Path | None, on_progress: Progr
     machine = this_machine()
     cpus = pair_places(machine)
     campaign = Plan(message_sizes(plan.max_bytes), PATTERNS, plan.budget_s, plan.seed, FURTHER_SIZES, plan.firm)
-    about: dict[str, Any] = {"cpus": [list(pair) for pair in cpus], "pairs": len(cpus)}
-    subject = {"what": "ping-pong", "between": plan.between, "medium": plan.chosen_medium, **about}
+    link = Link(plan.between, plan.chosen_medium, tuple(cpus), len(cpus))
+    subject = {"what": "ping-pong", **by_field(link)}
     kept = open_store(store, campaign, subject=subject, machine=machine)
     reused = sum(
         len(taken) for held in (kept.points, kept.open) for point in held.values() for taken in point.samples_s.values()
     )
     with local_pairs(plan.chosen_medium, cpus) as pairs:
-        points = tuple(measure_sizes(campaign, pairs.sample_s, kept, on_progress=on_progress))
-        if plan.between == "mpi":
-            about = about | {"library": pairs.library}
+        points = measure_sizes(campaign, pairs.sample_s, kept, on_progress=on_progress)
+        link = replace(link, library=pairs.library)
+    sizes = tuple(map(SizeTimes.of, points))
     warnings = (
         *kept.warnings,
         *machine_warnings(machine),
         *_sharing_warnings(plan, machine, len(cpus)),
-        *_spread_warnings(points),
+        *_spread_warnings(sizes),
     )
-    return LinkMeasurement(plan.between, plan.chosen_medium, about, points, reused, warnings)
+    return LinkMeasurement(link=link, samples_reused=reused, sizes=sizes, warnings=warnings)
 
 
 def pair_places(machine: Machine) -> list[tuple[int, int]]:
@@ -142,20 +167,6 @@ def pair_places(machine: Machine) -> list[tuple[int, int]]:
     return [(cpus[2 * pair % len(cpus)], cpus[(2 * pair + 1) % len(cpus)]) for pair in range(count)]
 
 
-def _row(point: SizePoint) -> dict[str, Any]:
-    one_way = point.median_s("one_way")
-    row = {
-        "size_bytes": point.size_bytes,
-        "one_way_s": one_way,
-        "quartiles_s": list(point.quartiles_s("one_way")),
-        "samples": {pattern: len(samples) for pattern, samples in point.samples_s.items()},
-    }
-    for pattern, ratio in (("exchange", "exchange_ratio"), ("pairs", "slowdown")):
-        if pattern in point.samples_s:
-            row |= {f"{pattern}_s": point.median_s(pattern), ratio: point.median_s(pattern) / one_way}
-    return row
-
-
 def _sharing_warnings(plan: LinkPlan, machine: Machine, pairs: int) -> list[str]:
     if 2 * pairs <= machine.pe_count:
         return []
@@ -165,15 +176,12 @@ def _sharing_warnings(plan: LinkPlan, machine: Machine, pairs: int) -> list[str]
     return [f"{pairs} pairs share {machine.pe_count} PEs: {about}"]
 
 
-def _spread_warnings(points: Sequence[SizePoint]) -> list[str]:
-    wide = 0
-    for point in points:
-        low, high = point.quartiles_s("one_way")
-        wide += high - low > WIDE * point.median_s("one_way")
+def _spread_warnings(sizes: Sequence[SizeTimes]) -> list[str]:
+    wide = sum(high - low > WIDE * size.one_way_s for size in sizes for low, high in [size.quartiles_s])
     if not wide:
         return []
     return [
-        f"the middle half of the samples spreads by more than {WIDE:.0%} of the median at {wide} of {len(points)} sizes"
+        f"the middle half of the samples spreads by more than {WIDE:.0%} of the median at {wide} of {len(sizes)} sizes"
     ]
 
 
@@ -183,18 +191,16 @@ def _ratio(value: float | None) -> str:
 
 def link_lines(measured: LinkMeasurement) -> list[str]:
     """A table at a few sizes for the terminal."""
-    sizes, one_way = np.array(measured.sizes_bytes), medians_s(measured.points, "one_way")
-    shown = [
-        int(np.argmin(np.abs(sizes - size))) for size in (1, 2**10, 2**14, 2**16, 2**18, 2**20, 2**22, 2**24, sizes[-1])
-    ]
-    pairs = f"{measured.about['pairs']} pairs"
+    by_size = {size.size_bytes: size for size in measured.sizes}
+    wanted = [1, 2**10, 2**14, 2**16, 2**18, 2**20, 2**22, 2**24, max(by_size)]
+    pairs = f"{measured.link.pairs} pairs"
     lines = [f"{'bytes':>10}{'one way':>12}{'middle half':>24}{'both at once':>14}{pairs:>10}"]
-    for index in dict.fromkeys(shown):
-        row = _row(measured.points[index])
-        spread = " to ".join(units.show_duration(value) for value in row["quartiles_s"])
+    for near in dict.fromkeys(min(by_size, key=lambda size: abs(size - want)) for want in wanted):
+        size = by_size[near]
+        spread = " to ".join(units.show_duration(value) for value in size.quartiles_s)
         lines.append(
-            f"{units.show_size(sizes[index]):>10}{units.show_duration(float(one_way[index])):>12}{spread:>24}"
-            f"{_ratio(row.get('exchange_ratio')):>14}{_ratio(row.get('slowdown')):>10}"
+            f"{units.show_size(size.size_bytes):>10}{units.show_duration(size.one_way_s):>12}{spread:>24}"
+            f"{_ratio(size.exchange_ratio):>14}{_ratio(size.slowdown):>10}"
         )
     return [*lines, "both at once, pairs: times over one way"]
 
@@ -205,10 +211,10 @@ def fit_measured_link(measured: LinkMeasurement, *, seed: int) -> CalibratedNetw
     The drift of its doubt is what earlier measurements of this machine show; this one is kept for those that follow.
     """
     size, hops, time_s = zip(*measured.rows(), strict=True)
-    subject = {"model": "network", "between": measured.between, "medium": measured.medium, **measured.about}
+    subject = {"model": "network", **by_field(measured.link)}
     points = make_points(size, hops, time_s)
     fit = fit_network(points, drift=learnt_drift(subject).sd)
     some = points.size_bytes > 0
     keep_calibration(subject, points.size_bytes[some], points.time_s[some])
     made = provenance(seed=seed, machine=this_machine())
-    return CalibratedNetwork(fit, made, measured.warnings, measured.to_dict())
+    return CalibratedNetwork(fit, made, measured.warnings, by_field(measured))

@@ -6,11 +6,11 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 from simulator.base.errors import CalibrationError, ScenarioError, reason
 from simulator.calibration.bench.group import Group, mpi_fault
-from simulator.calibration.pingpong.ends import SAMPLE_LIMIT_S
+from simulator.calibration.pingpong.ends import SAMPLE_LIMIT_S, Sampled
 
 LEAD_S = 0.01
 """How long before pairs begin at once their start is said, so that all are ready."""
@@ -49,24 +49,15 @@ class Pairs:
         many such batches give a median.
         """
         active = self._sides if pattern == "pairs" else self._sides[:1]
-        answers = self._sample(active, size_bytes, rounds=rounds, batches=batches, both=pattern == "exchange")
-        firsts = [number for sides in active for number, _, first in sides if first]
-        mean_s = sum(float(answers[number]["wall_s"]) for number in firsts) / len(firsts) / rounds
-        return mean_s if pattern == "exchange" else mean_s / 2
-
-    def _sample(
-        self,
-        active: Sequence[Sequence[tuple[int, int, bool]]],
-        size_bytes: int,
-        **how: int,
-    ) -> dict[int, dict[str, Any]]:
-        command = {"do": "sample", "size_bytes": size_bytes, **how}
-        if len(active) > 1:
-            command["start"] = time.monotonic() + LEAD_S
+        both, command = pattern == "exchange", {"do": "sample", "size_bytes": size_bytes, "rounds": rounds}
+        command |= {"batches": batches, "both": both, "start": time.monotonic() + LEAD_S if len(active) > 1 else None}
         commands = {
             number: command | {"peer": peer, "first": first} for sides in active for number, peer, first in sides
         }
-        return self._group.ask(commands, limit_s=self._limit_s)
+        answers = self._group.ask(commands, Sampled, limit_s=self._limit_s)
+        firsts = [number for sides in active for number, _, first in sides if first]
+        mean_s = sum(answers[number].wall_s for number in firsts) / len(firsts) / rounds
+        return mean_s if both else mean_s / 2
 
 
 @contextmanager

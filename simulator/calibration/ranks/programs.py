@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
 
-from simulator.calibration.bench.usage import Usage
+from simulator.calibration.bench.usage import Done, Usage
 from simulator.calibration.bench.worker import Jobs
 from simulator.calibration.kernels import KERNELS, kernel, operands, stencil
 from simulator.calibration.kernels.operands import Matrix
@@ -89,7 +89,7 @@ class Room:
 
     def __init__(self) -> None:
         self._rows: dict[str, Matrix] = {}
-        self._made: dict[str, Any] = {}
+        self._made = dict[str, object]()
 
     def rows(self, name: str, rows: int, columns: int) -> Matrix:
         """So many whole rows; what is in them is what the last part left there."""
@@ -102,8 +102,7 @@ class Room:
         """What is made when it is first asked for."""
         if name not in self._made:
             self._made[name] = make()
-        made: Made = self._made[name]
-        return made
+        return cast("Made", self._made[name])
 
 
 class Stopwatch:
@@ -512,6 +511,17 @@ def program_fault(name: str, kernel: str, parameters: Mapping[str, Any], grids: 
     return f"{name} really runs with the {some} {', '.join(sorted(known.kernels))}, not with {kernel!r}"
 
 
+@dataclass(frozen=True)
+class RankRun:
+    """One run of a rank's part."""
+
+    start: float
+    """By its own clock, as the end is."""
+    end: float
+    compute: Usage
+    report: Report
+
+
 class Rank:
     """What a rank keeps between commands: its channels, and what is prepared."""
 
@@ -519,33 +529,33 @@ class Rank:
         self._channels, self._pool = channels, pool
         self.forget()
 
-    def forget(self) -> dict[str, Any]:
+    def forget(self) -> Done:
         """Free everything that was prepared."""
         self._parts: dict[int, tuple[Part, list[int]]] = {}
         self._room = Room()
-        return {}
+        return Done()
 
-    def prepare_program(self, program: dict[str, Any], number: int, rank: int) -> dict[str, Any]:
+    def prepare_program(self, program: Mapping[str, Any], number: int, rank: int) -> Done:
         """Take a seat in a program; programs prepared before stay, and share their arrays with it."""
         seat = Seat(RealProgram(**program), rank, self._channels, self._pool)
         self._parts[number] = PROGRAMS[program["name"]].part(seat, self._room), list(program["places"][rank])
-        return {}
+        return Done()
 
-    def ready(self, number: int) -> dict[str, Any]:
+    def ready(self, number: int) -> Done:
         """Go where a program's rank is, and make again what its last run overwrote."""
         part, cpus = self._parts[number]
         os.sched_setaffinity(0, cpus)
         part.ready()
-        return {}
+        return Done()
 
-    def run(self, number: int, start: float) -> dict[str, Any]:
+    def run(self, number: int, start: float) -> RankRun:
         """Wait for the moment at which all ranks start, and do this rank's part; its answer is checked afterwards."""
         part, _ = self._parts[number]
         time.sleep(max(0.0, start - time.perf_counter()))
         begun = time.perf_counter()
         used = part.run()
         end = time.perf_counter()
-        return {"start": begun, "end": end, "compute": used.to_dict(), "report": part.check()}
+        return RankRun(begun, end, used, part.check())
 
 
 def jobs(channels: str, pool: str) -> Jobs:

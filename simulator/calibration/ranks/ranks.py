@@ -6,16 +6,16 @@ import shlex
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Self
 
-from simulator.base.errors import MALFORMED, CalibrationError, reason
+from simulator.base.errors import CalibrationError, reason
 from simulator.calibration.bench.group import LIMIT_S, Group, Place
-from simulator.calibration.bench.launcher import failure
-from simulator.calibration.bench.usage import Usage
-from simulator.calibration.ranks.programs import PROGRAMS, RealProgram
+from simulator.calibration.bench.launcher import Ended, failure
+from simulator.calibration.bench.usage import Done, Usage
+from simulator.calibration.ranks.programs import PROGRAMS, RankRun, RealProgram
 
 LEAD_S = 0.02
 """How long before all ranks start together their start is said, so that each is ready."""
@@ -47,7 +47,7 @@ class Ranks:
     def __init__(self, cpus: Sequence[int]) -> None:
         self.cpus = tuple(cpus)
         self._prepared: dict[str, int] = {}
-        self._alike: tuple[str, str, dict[str, Any]] | None = None
+        self._alike: tuple[str, str, Mapping[str, object]] | None = None
         self._open()
 
     def _open(self) -> None:
@@ -80,7 +80,7 @@ class Ranks:
     def forget(self) -> None:
         """Free the operands of all programs."""
         self._prepared.clear()
-        self._group.ask_all({"do": "forget"})
+        self._group.ask_all({"do": "forget"}, Done)
 
     def prepare_program(self, program: RealProgram, *, limit_s: float = LIMIT_S) -> None:
         """Give every rank of a program its part; those prepared before stay ready.
@@ -93,7 +93,7 @@ class Ranks:
         self._alike = alike
         number = self._prepared.setdefault(_key(program), len(self._prepared))
         command = {"do": "prepare program", "program": asdict(program), "number": number}
-        self._group.ask({rank: command | {"rank": rank} for rank in range(len(program.units))}, limit_s=limit_s)
+        self._group.ask({rank: command | {"rank": rank} for rank in range(len(program.units))}, Done, limit_s=limit_s)
 
     def run_program(
         self,
@@ -107,48 +107,37 @@ class Ranks:
         What takes longer than `limit_s` is given up. What is on `beside` the run, such as a load, begins when all ranks
         are ready, so that the program meets it from its start.
         """
-        command, taking_part = {"number": self._prepared[_key(program)]}, range(len(program.units))
-        self._group.ask_all(command | {"do": "ready"}, numbers=taking_part, limit_s=limit_s)
+        number, taking_part = self._prepared[_key(program)], range(len(program.units))
+        self._group.ask_all({"do": "ready", "number": number}, Done, numbers=taking_part, limit_s=limit_s)
         with beside():
             offsets_s = [self._group.offset_s(rank) for rank in taking_part]  # one clock serves a machine
             start = time.perf_counter() + (FAR_LEAD_S if any(offsets_s) else LEAD_S)
-            run = command | {"do": "run program"}
+            run = {"do": "run program", "number": number}
             commands = {rank: run | {"start": start + offset_s} for rank, offset_s in enumerate(offsets_s)}
-            answers = list(self._group.ask(commands, limit_s=limit_s).values())
-        with whole_answers(program.name):
-            return _run_of(program, answers, offsets_s)
+            answers = list(self._group.ask(commands, RankRun, limit_s=limit_s).values())
+        return _run_of(program, answers, offsets_s)
 
 
-def _run_of(program: RealProgram, answers: Sequence[Mapping[str, Any]], offsets_s: Sequence[float]) -> RealRun:
+def _run_of(program: RealProgram, answers: Sequence[RankRun], offsets_s: Sequence[float]) -> RealRun:
     """What the ranks answered after a run, on one clock."""
-    reports = [answer["report"] for answer in answers]
+    reports = [answer.report for answer in answers]
     if wrong := PROGRAMS[program.name].agree(program, reports):
         raise CalibrationError(f"{program.name} on {len(program.units)} ranks: {wrong}")
     pulls = sum(one.get("pulls", 0) for one in reports)
     shifted = [
-        (answer["start"] - offset_s, answer["end"] - offset_s)
-        for answer, offset_s in zip(answers, offsets_s, strict=True)
+        (answer.start - offset_s, answer.end - offset_s) for answer, offset_s in zip(answers, offsets_s, strict=True)
     ]
     return RealRun(
-        _positive(max(end for _, end in shifted) - min(start for start, _ in shifted)),
-        tuple(Usage(**answer["compute"]) for answer in answers),
-        sum(one["pull_s"] for one in reports) / pulls if pulls else None,
+        _makespan_s(program.name, max(end for _, end in shifted) - min(start for start, _ in shifted)),
+        tuple(answer.compute for answer in answers),
+        sum(one.get("pull_s", 0.0) for one in reports) / pulls if pulls else None,
     )
 
 
-def _positive(seconds: float) -> float:
+def _makespan_s(program: str, seconds: float) -> float:
     if not 0 < seconds < math.inf:
-        raise ValueError(seconds)
+        raise CalibrationError(f"{program}: a run took {seconds:g} s, which is no time")
     return seconds
-
-
-@contextmanager
-def whole_answers(what: str) -> Iterator[None]:
-    """Refuse what ranks on other hosts answered, where it does not have the form that is read."""
-    try:
-        yield
-    except MALFORMED as error:
-        raise CalibrationError(f"{what}: a rank answered what does not fit a run") from error
 
 
 def _key(program: RealProgram) -> str:
@@ -192,10 +181,9 @@ class CommandRanks:
             | ({"cpus": list(places[rank])} if places else {})
             for rank, own in enumerate(words)
         }
-        answers = self._group.ask(commands, limit_s=_START_S + limit_s)
-        with whole_answers(shlex.join(words[0])):
-            for rank, answer in answers.items():
-                if said := failure(answer, limit_s=limit_s):
-                    raise CalibrationError(f"rank {rank}: {shlex.join(words[rank])}: {said}")
-            usages = tuple(Usage(**answers[rank]["usage"]) for rank in range(len(words)))
-            return RealRun(_positive(max(usage.wall_s for usage in usages)), usages)
+        answers = self._group.ask(commands, Ended, limit_s=_START_S + limit_s)
+        for rank, run in answers.items():
+            if said := failure(run, limit_s=limit_s):
+                raise CalibrationError(f"rank {rank}: {shlex.join(words[rank])}: {said}")
+        usages = tuple(answers[rank].usage for rank in range(len(words)))
+        return RealRun(_makespan_s(shlex.join(words[0]), max(usage.wall_s for usage in usages)), usages)

@@ -6,18 +6,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import units
+from simulator.base.documents import read
 from simulator.base.errors import ScenarioError, some_names
 from simulator.base.machine import Machine, memory_available_bytes, require_linux, this_machine
 from simulator.base.randomness import stream
 from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
 from simulator.calibration.bench.journal import PointStore
-from simulator.calibration.bench.measurement import PRECISION, Measurement
+from simulator.calibration.bench.measurement import PRECISION, Measurement, Workload
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
 from simulator.calibration.kernels.table import panel_kernel, sized_kernel
@@ -157,10 +158,10 @@ class RealSource:
     @property
     def panel_sizes(self) -> tuple[float, ...]:
         """Of panels of a number of columns: sizes at as many rows, and at these halved again and again; else none."""
-        columns = self._subject.to_dict().get("columns")
+        columns = self._subject.workload.columns
         if columns is None:
             return ()
-        most = min(int(columns), self.ends.largest_n)
+        most = min(columns, self.ends.largest_n)
         rows = [most >> times for times in range(PANEL_HALVINGS + 1)]
         return tuple(self._subject.size(n) for n in rows if n >= max(1, self.ends.smallest_n))
 
@@ -204,9 +205,9 @@ class RealSource:
         )
 
     @property
-    def subject(self) -> dict[str, Any]:
-        """What is measured, and on which logical processor, as plain data."""
-        return {**self._subject.to_dict(), "cpu": self._cpu} | ({"beside": list(self._others)} if self._others else {})
+    def subject(self) -> Workload:
+        """What is measured, and on which logical processors."""
+        return replace(self._subject.workload, cpu=self._cpu, beside=self._others)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -321,7 +322,7 @@ class RealSource:
         return runner
 
     def _store_at(self, path: Path | None, machine: Machine) -> PointStore[Measurement]:
-        store = PointStore(path, read=Measurement.from_row, subject=self.subject, machine=machine)
+        store = PointStore(path, read=Measurement.from_row, subject=self.subject.to_dict(), machine=machine)
         for point in [point for point in store.points.values() if self._hasty(point)]:
             store.forget(point.n)
         return store
@@ -329,7 +330,7 @@ class RealSource:
     def _find_ends(self, machine: Machine) -> Ends:
         settings = {"max_size": self._room.max_size, "memory_share": self._room.memory_share, **asdict(self._effort)}
         if (known := self._store.ends(settings)) is not None:
-            return Ends(**known)
+            return read(Ends, known)
         smallest_n = _smallest_n(self._subject, machine)
         if self._room.max_size is not None and self._room.max_size <= self._subject.size(smallest_n):
             raise ScenarioError(
@@ -339,7 +340,7 @@ class RealSource:
         found = find_ends(
             self._child.running(), self._subject, smallest_n=smallest_n, room=self._room, effort=self._effort
         )
-        self._store.keep_ends(settings, found.to_dict())
+        self._store.keep_ends(settings, asdict(found))
         return found
 
     def _hasty(self, point: Measurement) -> bool:
@@ -394,7 +395,7 @@ def _check(machine: Machine, cpu: int, effort: Effort, max_size: float | None, m
     """Refuse options out of range."""
     allowed = [number for core in machine.cores for number in (core.cpu, *core.siblings)]
     faults = [] if cpu in allowed else [f"cpu is {cpu}; name one of {', '.join(map(str, allowed))}"]
-    numbers: list[tuple[str, Any, float]] = [
+    numbers: list[tuple[str, float, float]] = [
         ("time cap", effort.time_cap_s, math.inf),
         ("memory share", memory_share, 0.9),
         ("--max-size", 1.0 if max_size is None else max_size, math.inf),

@@ -3,8 +3,7 @@
 import datetime
 import math
 import time
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -174,10 +173,6 @@ class Ends:
     largest_reason: str
     cost_s: float
     """Wall seconds that finding them took."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
 
 
 def find_ends(runner: Runner, subject: Subject, *, smallest_n: int, room: Room, effort: Effort) -> Ends:

@@ -2,13 +2,20 @@
 
 import time
 from collections.abc import Generator
-from typing import Any
+from dataclasses import dataclass
 
 from simulator.calibration.bench.pin import allocate, limit_memory
-from simulator.calibration.bench.usage import Usage
+from simulator.calibration.bench.usage import Done, Usage
 from simulator.calibration.bench.worker import Jobs, command_waits
 from simulator.calibration.kernels.sized import Prepared
 from simulator.calibration.kernels.table import named_kernel
+
+
+@dataclass(frozen=True)
+class Runs:
+    """How many runs there were."""
+
+    runs: int
 
 
 class Solo:
@@ -17,45 +24,45 @@ class Solo:
     def __init__(self, kernel: str) -> None:
         self._kernel = kernel
         self._prepared: dict[int, Prepared] = {}
-        self._used: dict[str, Any] = {}
+        self._used = Usage()
         self._runs = 0
 
-    def limit(self, count_bytes: int) -> dict[str, Any]:
+    def limit(self, count_bytes: int) -> dict[str, bool]:
         """Limit our memory once the kernel's libraries are loaded and its loops are compiled."""
         kernel = named_kernel(self._kernel)
         kernel.prepare(kernel.n_of(64)).run()
         return limit_memory(count_bytes)
 
-    def prepare(self, n: int, *, kernel: str = "", key: int = 0, warm: bool = False) -> dict[str, Any]:
+    def prepare(self, n: int, *, kernel: str = "", key: int = 0, warm: bool = False) -> Done:
         """Make operands in the place of those of before, and run once if asked to."""
         self._prepared.pop(key, None)  # before the new ones need its memory
         self._prepared[key] = named_kernel(kernel or self._kernel).prepare(n)
         if warm:
             self._prepared[key].run()
-        return {}
+        return Done()
 
-    def sample(self, inner: int, *, key: int = 0) -> dict[str, Any]:
+    def sample(self, inner: int, *, key: int = 0) -> Usage:
         """What so many runs in a row cost."""
-        return sample(self._prepared[key], inner).to_dict()
+        return sample(self._prepared[key], inner)
 
-    def begin(self, key: int) -> Generator[dict[str, Any]]:
+    def begin(self, key: int) -> Generator[Done]:
         """Run over and over until the next command, so that we are there from begin to end of what is measured."""
-        yield {}
+        yield Done()
         prepared, before, self._runs = self._prepared[key], Usage.now(), 0
         while not command_waits():
             if prepared.reset is not None:
                 prepared.reset()
             prepared.run()
             self._runs += 1
-        self._used = (Usage.now() - before).to_dict()
+        self._used = Usage.now() - before
 
-    def stop(self) -> dict[str, Any]:
+    def stop(self) -> Usage:
         """What the runs cost since `begin`."""
         return self._used
 
-    def runs(self) -> dict[str, Any]:
+    def runs(self) -> Runs:
         """How many runs there were from `begin` to `stop`."""
-        return {"runs": self._runs}
+        return Runs(self._runs)
 
 
 def sample(prepared: Prepared, inner: int) -> Usage:

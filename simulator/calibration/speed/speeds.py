@@ -1,10 +1,9 @@
 """A speed band in one call: `fit_speed` takes a kernel that really runs, a table of sizes or a file of points."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
 from simulator.calibration.bands import BuiltBand, CutRule, ReplaySource, Source, apart, build
 from simulator.calibration.bands.source import read_replay
+from simulator.calibration.bench.measurement import Workload
 from simulator.calibration.history.learnt import Drift, keep_calibration, learnt_drift
 from simulator.calibration.kernels.table import SIZED_KERNELS
 from simulator.calibration.speed.real_source import RealSource
@@ -93,7 +93,7 @@ def _visited_again(built: BuiltBand, source: RealSource, rule: CutRule, budget_s
 
 def drift_of(source: Source) -> Drift:
     """How far this machine drifts at what a source measures, by earlier calibrations of it."""
-    return learnt_drift(_subject(getattr(source, "subject", {})))
+    return learnt_drift(_subject(getattr(source, "subject", Workload())))
 
 
 def keep_speeds(built: BuiltBand) -> None:
@@ -106,12 +106,12 @@ def keep_speeds(built: BuiltBand) -> None:
     keep_calibration(_subject(built.subject), list(points), speeds, error=error)
 
 
-def _subject(measured: Mapping[str, Any]) -> dict[str, Any]:
+def _subject(measured: Workload) -> dict[str, object]:
     """What speeds are compared by with those of earlier calibrations."""
-    return {"model": "speed", **measured}
+    return {"model": "speed", **measured.to_dict()}
 
 
-def _open(source: Source | ReplaySource) -> AbstractContextManager[Any]:
+def _open(source: Source | ReplaySource) -> AbstractContextManager[object]:
     """Stop what a source of real runs started, whatever ends the building."""
     return source if isinstance(source, AbstractContextManager) else nullcontext()
 
@@ -121,4 +121,4 @@ def _with_provenance(built: BuiltBand, source: Source, inputs: Sequence[Path]) -
     real = source if isinstance(source, RealSource) else None
     made = provenance(inputs=hashes, machine=None if real is None else real.machine)
     made |= {"points_reused": getattr(source, "reused", 0)}
-    return replace(built, provenance=made, subject=dict(getattr(source, "subject", {})))
+    return replace(built, provenance=made, subject=getattr(source, "subject", Workload()))

@@ -6,16 +6,17 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Self, TypeVar
 
 import numpy as np
 
 from simulator.base import units
 from simulator.base.errors import CalibrationError, FormulaError, ScenarioError
 from simulator.base.formula import Formula, parse
-from simulator.calibration.bench.group import EndedError, Group
-from simulator.calibration.bench.launcher import failure
-from simulator.calibration.bench.usage import Usage
+from simulator.calibration.bench.group import Command, EndedError, Group
+from simulator.calibration.bench.launcher import Ended, failure
+from simulator.calibration.bench.measurement import Workload
+from simulator.calibration.bench.usage import Done, Usage
 from simulator.calibration.kernels.sized import LARGEST_N, WORD_BYTES, SizedKernel, largest_within
 from simulator.calibration.kernels.table import MARK
 
@@ -63,11 +64,11 @@ class KernelSubject:
         """The n whose size is nearest."""
         return self.kernel.n_of(size)
 
-    def to_dict(self) -> dict[str, Any]:
+    @property
+    def workload(self) -> Workload:
         """Its name, and the columns and depth of its panels if it has them."""
         name, _, _ = self.kernel.name.partition(MARK)
-        shape = {"columns": self.kernel.columns, "depth": self.kernel.depth}
-        return {"kernel": name} | {key: value for key, value in shape.items() if value is not None}
+        return Workload(name, self.kernel.columns, self.kernel.depth)
 
 
 @dataclass(frozen=True)
@@ -106,9 +107,10 @@ class CommandSubject:
         below = max(1, largest_within(self.size, size))
         return min((below, below + 1), key=lambda n: (abs(self.size(n) - size), n))
 
-    def to_dict(self) -> dict[str, Any]:
+    @property
+    def workload(self) -> Workload:
         """Its words and formulas."""
-        return {"command": list(self.words), "size": self.size_formula.text, "volume": self.volume_formula.text}
+        return Workload(command=self.words, size=self.size_formula.text, volume=self.volume_formula.text)
 
 
 Subject = KernelSubject | CommandSubject
@@ -182,6 +184,16 @@ def _check_growth(subject: CommandSubject) -> None:
 # Real processes that run what is measured: a kernel in a child of ours, or a command line that a child starts.
 
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Granted:
+    """Whether memory is."""
+
+    granted: bool
+
+
 class _Child:
     """A child of ours and the memory it may take; and others that do the same at the same time."""
 
@@ -193,7 +205,7 @@ class _Child:
         self._n = 0
         self._group = Group(what, rows)
         try:
-            self.ask({"do": "limit", "count_bytes": self._memory_bytes}, limit_s=_START_S)
+            self.ask({"do": "limit", "count_bytes": self._memory_bytes}, Done, limit_s=_START_S)
         except BaseException:  # nobody else knows of the child yet
             self.close()
             raise
@@ -208,12 +220,12 @@ class _Child:
 
     def can_allocate(self, count_bytes: int) -> bool:
         """Whether so much memory is granted; none is touched."""
-        return bool(self.ask({"do": "allocate", "count_bytes": count_bytes}, limit_s=_START_S)["granted"])
+        return self.ask({"do": "allocate", "count_bytes": count_bytes}, Granted, limit_s=_START_S).granted
 
-    def ask(self, command: dict[str, Any], *, limit_s: float) -> dict[str, Any]:
+    def ask(self, command: Command, kind: type[T], *, limit_s: float) -> T:
         """The child's answer."""
         try:
-            return self._group.ask_all(command, limit_s=limit_s)[0]
+            return self._group.ask_all(command, kind, limit_s=limit_s)[0]
         except CalibrationError as error:
             raise self.fault(error.reason if isinstance(error, EndedError) else str(error)) from error
 
@@ -239,11 +251,11 @@ class KernelRunner(_Child):
     def prepare(self, n: int) -> None:
         """Allocate, fill and touch the operands."""
         self._n = n
-        self.ask({"do": "prepare", "n": n}, limit_s=_START_S + self._limit_s)
+        self.ask({"do": "prepare", "n": n}, Done, limit_s=_START_S + self._limit_s)
 
     def sample(self, inner: int) -> Usage:
         """What `inner` runs in a row cost in all."""
-        return Usage(**self.ask({"do": "sample", "inner": inner}, limit_s=_START_S + 2 * self._limit_s))
+        return self.ask({"do": "sample", "inner": inner}, Usage, limit_s=_START_S + 2 * self._limit_s)
 
 
 class CommandRunner(_Child):
@@ -267,10 +279,10 @@ class CommandRunner(_Child):
     def _run(self) -> Usage:
         words = self._subject.at(self._n)
         command = {"do": "run", "words": list(words), "limit_s": self._limit_s}
-        answer = self.ask(command, limit_s=_START_S + self._limit_s)
-        if said := failure(answer, limit_s=self._limit_s, memory_bytes=self._memory_bytes):
-            raise self.fault(f"{shlex.join(words)}: {said}" if "failed" in answer else said)
-        return Usage(**answer["usage"])
+        run = self.ask(command, Ended, limit_s=_START_S + self._limit_s)
+        if said := failure(run, limit_s=self._limit_s, memory_bytes=self._memory_bytes):
+            raise self.fault(f"{shlex.join(words)}: {said}" if run.failed else said)
+        return run.usage
 
 
 Runner = KernelRunner | CommandRunner

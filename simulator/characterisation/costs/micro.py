@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,9 +123,10 @@ def _made(name: str, given: str, body: str) -> Program:
     makers = [_argument(text) for _, _, text in pairs]
     head = f"from math import exp, log, sin, sqrt\n\n\ndef {ENTRY}({', '.join(name for name, _, _ in pairs)}):\n"
     text = head + textwrap.indent(body, "    ") + "\n"
-    module: dict[str, Any] = {"__name__": __name__}
+    module: dict[str, object] = {"__name__": __name__}
     exec(compile(text, name, "exec"), module)  # noqa: S102 - the table is ours
-    return Program(name, module[ENTRY], lambda: tuple(make() for make in makers), name in OVERWRITING, text=text)
+    function = cast("Callable[..., Any]", module[ENTRY])
+    return Program(name, function, lambda: tuple(make() for make in makers), name in OVERWRITING, text=text)
 
 
 SUITE: tuple[Program, ...] = tuple(_made(*row) for row in _rows())

@@ -18,7 +18,7 @@ from simulator.base.documents import Record, read_keys
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine
 from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
-from simulator.calibration.bench.journal import IDENTITY, Journal, plain, read_entries
+from simulator.calibration.bench.journal import IDENTITY, Entry, Journal, plain, read_entries
 from simulator.calibration.bench.measurement import half_interval_of_median
 from simulator.characterisation.costs.vectors import Counts
 from simulator.characterisation.derive.running import signature
@@ -280,7 +280,7 @@ class RunStore:
                 {"times": Times(times.labels, times.raw_s[:, known:], times.controls_s[:, known:]).to_dict()}
             )
 
-    def _take(self, entry: dict[str, Any]) -> None:
+    def _take(self, entry: Entry) -> None:
         if "counts" in entry:
             self.counts |= read_keys(entry, counts=dict[str, Counts])["counts"]
         else:

@@ -135,11 +135,24 @@ def read_words(words: Words) -> int:
 
 
 @dataclass(frozen=True)
+class Quality:
+    """How far a fit is off."""
+
+    runs: int
+    operations: int
+    shrinkage: float
+    second_per_guessed_cycle: float
+    mean_error_percent: float
+    held_out_mean_error_percent: float | None
+    """Of programs left out of the fit."""
+
+
+@dataclass(frozen=True)
 class Vector:
     """A method's cost vector, and how well it fits what it was fitted to."""
 
     costs: CostVector
-    quality: Mapping[str, Any]
+    quality: "Quality"
 
 
 def fitted_vector(
@@ -249,14 +262,14 @@ def hardware_model(
 ) -> HardwareModel:
     """All cost vectors; what they rest on is in its provenance, so that they can be fitted again without a program."""
     vectors: dict[Method, CostVector] = {"dbc": design_vector(clock_hz), "poc": flop_vector(observations)}
-    quality: dict[str, Any] = {}
+    quality = dict[str, Quality]()
     for method in GUESSES:
         if operations(observations, method):
             found = fitted_vector(observations, method, memory=memory if method == "icc" else None)
             vectors[method], quality[method] = found.costs, found.quality
     vectors["ct"] = CostVector.timed()
     rests_on = dict(provenance) | {
-        "fits": quality,
+        "fits": {method: asdict(own) for method, own in quality.items()},
         "memory": asdict(memory),
         "clock_hz": clock_hz,
         "runs": [asdict(seen) for seen in observations],
@@ -270,15 +283,13 @@ def _notes(runs: Sequence[Observation], fit: CostFit, leave_out: str | None) -> 
     return (said,) if leave_out is None else (said, f"{leave_out} taught nothing")
 
 
-def _quality(runs: Sequence[Observation], fit: CostFit, names: Sequence[str]) -> dict[str, Any]:
-    """How far the fit is off, in percent."""
+def _quality(runs: Sequence[Observation], fit: CostFit, names: Sequence[str]) -> Quality:
     held = fit.held_out[np.isfinite(fit.held_out)]
-    return {
-        "runs": len(runs),
-        "operations": len(names),
-        "shrinkage": fit.shrinkage,
-        "second_per_guessed_cycle": fit.common / _NOMINAL_HZ,
-        "mean_error_percent": float(100 * np.abs(fit.errors).mean()),
-        "held_out_mean_error_percent": float(100 * np.abs(held).mean()) if held.size else None,
-        "held_out_median_error_percent": float(100 * np.median(np.abs(held))) if held.size else None,
-    }
+    return Quality(
+        runs=len(runs),
+        operations=len(names),
+        shrinkage=fit.shrinkage,
+        second_per_guessed_cycle=fit.common / _NOMINAL_HZ,
+        mean_error_percent=float(100 * np.abs(fit.errors).mean()),
+        held_out_mean_error_percent=float(100 * np.abs(held).mean()) if held.size else None,
+    )

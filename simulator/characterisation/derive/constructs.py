@@ -151,22 +151,6 @@ def whole_array_operations(function: ast.FunctionDef, kinds: Kinds) -> list[ast.
     ]
 
 
-# Constructs.
-
-
-CONSTRUCTS: tuple[str, ...] = (
-    *(f"{kind}_{what}" for kind in ("int", "float") for what in ("assign", "add", "multiply", "divide", "modulo")),
-    *(f"{kind}_{what}" for kind in ("int", "float") for what in ("negate", "compare", "choose")),
-    "int_bit",
-    *("float_sqrt", "float_exp", "float_sin", "float_power", "int_power", "convert"),
-    *(f"{kind}_{what}_{place}" for kind in ("int", "float") for what in ("load", "store") for place in _PLACES),
-    *("array_assign", "shape", "for_iteration", "while_iteration", "branch", "logic", "jump", "call", "return"),
-)
-"""Every construct: `choose` is min, max or abs; `divide` of ints is `//`; `float_exp` also logarithms, `float_sin` all
-functions of angles; `load` and `store` are an array's element by number of indices; `jump` is break or continue;
-`logic` is and, or, not."""
-
-
 def principal(counts: Mapping[str, float]) -> dict[str, float]:
     """Principal operations among constructs."""
     found: dict[str, float] = {}
@@ -178,7 +162,7 @@ def principal(counts: Mapping[str, float]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Counting:
-    """How the constructs of one function are counted."""
+    """How the constructs of one function are counted: `choose` is min, max or abs; `jump` is break or continue."""
 
     kinds: Kinds
     functions: Collection[str]

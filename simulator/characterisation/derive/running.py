@@ -191,7 +191,7 @@ def arguments_of(folder: Path, point: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(np.load(folder / value) if isinstance(value, str) else value for value in point)
 
 
-def _answer(folder: Path, request: Mapping[str, Any]) -> dict[str, Any]:
+def _answer(folder: Path, request: Mapping[str, Any]) -> dict[str, object]:
     from numba.core.errors import NumbaError
 
     try:
@@ -210,7 +210,7 @@ def _answer(folder: Path, request: Mapping[str, Any]) -> dict[str, Any]:
     return {"kinds": found, "constants": constants, "counts": _counts(folder, request), "code": code}
 
 
-def _code(method: str, entry: Any, folder: Path, request: Mapping[str, Any]) -> dict[str, Any]:
+def _code(method: str, entry: Any, folder: Path, request: Mapping[str, Any]) -> dict[str, object]:
     """Blocks of intermediate or machine code, and how often each is entered, by point."""
     types = entry.signatures[0]
     symbol = entry.overloads[types].fndesc.llvm_func_name
@@ -262,7 +262,7 @@ def with_limit(limit_s: float, action: Callable[[], Any]) -> Any:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _kinds(function: Any) -> dict[str, Any]:
+def _kinds(function: Any) -> dict[str, object]:
     """Kind of each name of a compiled function, and of its result."""
     names: dict[str, str] = {}
     result = "other"

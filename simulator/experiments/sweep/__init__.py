@@ -11,11 +11,12 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from simulator.base.documents import read_keys
 from simulator.base.errors import Interrupted, SweepError
 from simulator.experiments.sweep.folder import Keep, keeping, more_truths, run_or_recall
-from simulator.experiments.sweep.plan import Ask, Plan, Point, make_plan, version_of
+from simulator.experiments.sweep.plan import Ask, Document, Plan, Point, make_plan, version_of
 from simulator.experiments.sweep.processes import Workers, cores_here, local
-from simulator.experiments.sweep.work import Ready, answer_here, simulated
+from simulator.experiments.sweep.work import Answer, Ready, answer_here, simulated
 from simulator.results.files import makespans_s as configurations_of
 from simulator.results.tables import Form
 
@@ -49,8 +50,7 @@ GATHER_S = 20.0
 """How long a finished batch may take to come from its worker."""
 LOOK_S = 0.5
 """How often to look how many workers are there."""
-Tell = Callable[[dict[str, Any]], None]
-"""Given each answer: `place`, `text` or `errors`, and `spent_s`."""
+Tell = Callable[[Answer], None]
 Where = Callable[[Plan], AbstractContextManager[Workers]]
 """What answers a plan: `partial(local, 2)`, `partial(existing, "tcp://host:8786")`."""
 KILLED = "its worker was killed, and once more when it was tried alone"
@@ -88,8 +88,8 @@ class Dispatcher:
         """Each point once; what became of those without an answer."""
         todo, failed, looked_s, count = deque(places), dict[int, str](), -LOOK_S, 0
         while todo or self._flying:
-            if now_s() - looked_s >= LOOK_S:
-                count, looked_s = self.workers.count(), now_s()
+            if time.monotonic() - looked_s >= LOOK_S:
+                count, looked_s = self.workers.count(), time.monotonic()
                 if todo and not count:
                     self.waiting()
             self._hand_out(todo, count, alone=alone)
@@ -108,7 +108,7 @@ class Dispatcher:
             self._flying[future] = places
             future.add_done_callback(self._landed.put)
 
-    def _answers(self, future: Any, todo: deque[int], failed: dict[int, str]) -> list[dict[str, Any]]:
+    def _answers(self, future: Any, todo: deque[int], failed: dict[int, str]) -> Sequence[Answer]:
         """The answers of a batch that came to an end; none if it did not come to a good one."""
         places = self._flying.pop(future)
         try:
@@ -127,15 +127,10 @@ class Dispatcher:
             reason = KILLED if isinstance(error, self.workers.killed) else f"{type(error).__name__}: {said}"
             failed.update(dict.fromkeys(places, reason))
             return []
-        answers: list[dict[str, Any]] = json.loads(text)
-        spent_s = sum(answer["spent_s"] for answer in answers)
+        answers: tuple[Answer, ...] = read_keys({"answers": json.loads(text)}, answers=tuple[Answer, ...])["answers"]
+        spent_s = sum(answer.spent_s for answer in answers)
         self._batch = max(1, min(2 * self._batch, int(BATCH_S * len(answers) / max(spent_s, 1e-6))))
         return answers
-
-
-def now_s() -> float:
-    """Seconds on a clock that never goes back."""
-    return time.monotonic()
 
 
 @dataclass(frozen=True)
@@ -145,12 +140,12 @@ class Swept:
     plan: Plan
     table: "pd.DataFrame"
     """One row per point and configuration, as in `points.csv`."""
-    documents: Mapping[str, dict[str, Any]]
+    documents: Mapping[str, Document]
     """Of each finished point, by its hash; read each time that one is asked for, so that memory holds none of them."""
     failed: dict[str, str]
     """Why points have no answer, by their hash."""
-    spent: dict[str, Any]
-    """Points run now, and seconds in all."""
+    spent: dict[str, float]
+    """Points run now, `run_now`, and `seconds` in all."""
 
     @property
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -199,16 +194,16 @@ def _swept(
     plan = keep.plan
     todo = [place for place, point in enumerate(plan.points) if point.hash not in keep.documents]
     failed: dict[str, str] = {}
-    begun_s, answered = now_s(), 0
+    begun_s, answered = time.monotonic(), 0
 
-    def tell(answer: dict[str, Any]) -> None:
+    def tell(answer: Answer) -> None:
         nonlocal answered
         answered += 1
-        point = plan.points[answer["place"]]
-        if answer["text"] is None:
-            failed[point.hash] = "; ".join(line.replace("--set ", "", 1) for line in answer["errors"])
+        point = plan.points[answer.place]
+        if answer.errors:
+            failed[point.hash] = "; ".join(line.replace("--set ", "", 1) for line in answer.errors)
         else:
-            keep.documents.put(point.hash, answer["text"])
+            keep.documents.put(point.hash, answer.text)
         progress(len(plan.points) - len(todo) + answered, len(plan.points))
 
     try:
@@ -218,7 +213,7 @@ def _swept(
             with where(plan) as workers:
                 lost = Dispatcher(workers, tell, waiting).work_off(todo)
             failed |= {plan.points[place].hash: reason for place, reason in lost.items()}
-        spent = {"run_now": len(todo), "seconds": round(now_s() - begun_s, 3)}
+        spent = {"run_now": len(todo), "seconds": round(time.monotonic() - begun_s, 3)}
         frame = keep.close(failed, {"spent": spent})
     except KeyboardInterrupt:
         raise Interrupted(_kept(keep, "stopped")) from None

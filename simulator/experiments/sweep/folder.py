@@ -18,7 +18,7 @@ from simulator.base.errors import ApportionError, ScenarioError, SweepError
 from simulator.base.provenance import provenance
 from simulator.engines.run import run as simulate
 from simulator.engines.run_set import TABLES, RunSet, describe_all
-from simulator.experiments.sweep.plan import Plan
+from simulator.experiments.sweep.plan import Document, Plan
 from simulator.results.files import FORMAT, makespans_s, point_runs, read_manifest, read_point, sealed, unsealed
 from simulator.results.tables import (
     FORMS,
@@ -45,7 +45,15 @@ Times = NDArray[np.float64]
 _Way = tuple[bool, int | None]
 """Whether nothing is drawn, and how many truths the replications share; None where nothing is doubted."""
 MANIFEST, SCENARIO, POINTS = "manifest.json", "scenario.yaml", "points"
-_WAYS = {"scenario": "scenario", "inputs": "set of files", "replications": "replications", "seed": "seed"}
+_WAYS = {
+    "scenario": "scenario",
+    "inputs": "set of files",
+    "replications": "replications",
+    "seed": "seed",
+    "question": "rule by which work is divided (--advise, --as-is)",
+    "version": "version of apportion or its libraries",
+}
+"""What two sweeps of a folder have in common -> how a reader calls it."""
 _TORN = ("points/.*", f".{MANIFEST}.*", f".{SCENARIO}.*", ".points.*", ".runs.*")
 """What a process leaves that is killed while it writes."""
 
@@ -62,7 +70,7 @@ class KeptRuns:
         self.kept = 0
         self._search = search
         self._calls = 0
-        self._known: dict[str, dict[str, Any]] = {}
+        self._known: dict[str, Document] = {}
         self._stream: IO[str] | None = None
         self._open = ExitStack()
         if path.exists():
@@ -132,7 +140,7 @@ def run_or_recall(scenario: Scenario, **how: Any) -> RunSet:
     return kept.run(scenario, **how)
 
 
-def _plain(runs: RunSet) -> dict[str, Any]:
+def _plain(runs: RunSet) -> Document:
     return {
         "configurations": list(runs.configurations),
         "tick_s": runs.tick_s,
@@ -151,7 +159,7 @@ def _plain(runs: RunSet) -> dict[str, Any]:
 
 def _runs_of(found: Mapping[str, Any]) -> RunSet:
     shape = tuple(found["shape"])
-    tables: dict[str, Any] = {name: tuple(_unpacked(text, (shape[1], -1)) for text in found[name]) for name in TABLES}
+    computed, busy, finish = (tuple(_unpacked(text, (shape[1], -1)) for text in found[name]) for name in TABLES)
     return RunSet(
         configurations=tuple(found["configurations"]),
         tick_s=found["tick_s"],
@@ -167,7 +175,9 @@ def _runs_of(found: Mapping[str, Any]) -> RunSet:
             for name, rows in found.get("partitions", {}).items()
         },
         logs={},
-        **tables,
+        computed_ticks=computed,
+        busy_ticks=busy,
+        finish_ticks=finish,
     )
 
 
@@ -183,7 +193,7 @@ def _unpacked(text: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
 # The table of a sweep: one row per point and configuration, with every parameter, the seed and paired differences.
 
 
-def table(plan: Plan, found: Mapping[str, dict[str, Any]], failed: Mapping[str, str]) -> "pd.DataFrame":
+def table(plan: Plan, found: Mapping[str, Document], failed: Mapping[str, str]) -> "pd.DataFrame":
     """One row per point and configuration, in the plan's order; of a point that failed one row without a configuration.
 
     Differences are to the same configuration of the base, replication by replication; missing where it has none. So are
@@ -210,7 +220,7 @@ def table(plan: Plan, found: Mapping[str, dict[str, Any]], failed: Mapping[str, 
         )
         blocks.append(np.concatenate(described, axis=1))
     points = [plan.points[number] for number in numbers]
-    columns: dict[str, Any] = {"point": numbers, "hash": [point.hash for point in points]}
+    columns: dict[str, Sequence[object]] = {"point": numbers, "hash": [point.hash for point in points]}
     columns |= {path: [plain(point.at(path, was)) for point in points] for path, was in plan.before.items()}
     columns |= {"replications": [plan.replications] * len(points), "seed": [plan.seed] * len(points)}
     columns |= {"configuration": [name or None for name in names]}
@@ -221,12 +231,12 @@ def table(plan: Plan, found: Mapping[str, dict[str, Any]], failed: Mapping[str, 
     return framed(columns, kinds | dict.fromkeys(measured, "float64") | {"error": "str", "configuration": "str"})
 
 
-def _times(plan: Plan, found: Mapping[str, dict[str, Any]], number: int) -> dict[str, Times]:
+def _times(plan: Plan, found: Mapping[str, Document], number: int) -> dict[str, Times]:
     name = plan.points[number].hash
     return makespans_s(found[name]) if name in found else {}
 
 
-def _way(plan: Plan, found: Mapping[str, dict[str, Any]], number: int) -> _Way:
+def _way(plan: Plan, found: Mapping[str, Document], number: int) -> _Way:
     """What a point says of its draws."""
     document = found.get(plan.points[number].hash, {})
     return document.get("deterministic") is True, document.get("truths")
@@ -249,7 +259,7 @@ def _described(samples_s: Times, keys: tuple[str, ...], ways: Sequence[_Way], *,
     return made
 
 
-class Shelf(Mapping[str, dict[str, Any]]):
+class Shelf(Mapping[str, Document]):
     """The documents of finished points, in the order of the plan; each is read when it is asked for.
 
     `names`: the hashes of all points.
@@ -261,7 +271,7 @@ class Shelf(Mapping[str, dict[str, Any]]):
         self._folder = folder
         self._texts: dict[str, bytes] = {}
         """Of each finished point; empty where that is a file."""
-        self._last: tuple[str, dict[str, Any]] = ("", {})
+        self._last: tuple[str, Document] = ("", {})
 
     def put(self, name: str, text: str) -> None:
         """Keep a finished point: the file is whole or absent."""
@@ -285,7 +295,7 @@ class Shelf(Mapping[str, dict[str, Any]]):
                 continue
             self._texts[name] = b""
 
-    def __getitem__(self, name: str) -> dict[str, Any]:
+    def __getitem__(self, name: str) -> Document:
         packed = self._texts[name]
         if self._last[0] != name:
             kept = unsealed(zlib.decompress(packed).decode(), name) if packed else read_point(self._file(name), name)
@@ -303,12 +313,6 @@ class Shelf(Mapping[str, dict[str, Any]]):
 
     def _file(self, name: str) -> Path:
         return (self._folder or Path()) / f"{name}.json"
-
-
-_WAYS |= {
-    "question": "rule by which work is divided (--advise, --as-is)",
-    "version": "version of apportion or its libraries",
-}
 
 
 class Keep:
@@ -388,7 +392,7 @@ class Keep:
             if point.hash in self.documents:
                 yield from point_runs(number, self.documents[point.hash], self.plan.before, seed=self.plan.seed)
 
-    def _common(self) -> dict[str, Any]:
+    def _common(self) -> dict[str, object]:
         common = dict(self.plan.common)
         return common | {"scenario": files.digest(json.dumps(common["scenario"], sort_keys=True).encode())}
 

@@ -18,13 +18,15 @@ from simulator.base.provenance import versions
 from simulator.scenario_file.load import Template, dump_scenario, read_template
 from simulator.scenario_file.scenario import Scenario, truth_count
 
-Ask = Callable[[Scenario, int], dict[str, Any]]
-"""What is asked of a point: a function of ours of its scenario and the threads to use, as plain data for JSON.
+Document = dict[str, Any]
+"""What the file of a point says."""
+Ask = Callable[[Scenario, int], Document]
+"""What is asked of a point: a function of ours of its scenario and the threads to use, a part of its file.
 
 Its entry `configurations` is a list of `name`, `tick_s` and `makespan_ticks` (replication,).
 """
 LIMIT_BYTES = 2**30
-_Changed = list[tuple[tuple[str, ...], dict[str, Any]]]
+_Changed = list[tuple[tuple[str, ...], dict[str, object]]]
 """Changes of each point, and what stands at each path then."""
 
 
@@ -36,9 +38,9 @@ class Point:
     """Of the scenario with its changes, the seed, the question and the version: equal hash, equal answer."""
     changes: tuple[str, ...]
     """`PATH=VALUE`, as asked for."""
-    values: Mapping[str, Any]
+    values: Mapping[str, object]
 
-    def at(self, path: str, before: Any) -> Any:
+    def at(self, path: str, before: object) -> object:
         """What stands at a path of the sweep, where it has `before` in the base."""
         return self.values.get(path, before)
 
@@ -53,7 +55,7 @@ class Plan:
     inputs: Mapping[str, str]
     """Name of each file that points read, and its hash."""
     paths: Mapping[str, Path]
-    before: Mapping[str, Any]
+    before: Mapping[str, object]
     replications: int
     truths: int | None
     """Of every point, so that what is unknown is the same at each; None where the base knows of no doubt."""
@@ -68,7 +70,7 @@ class Plan:
     points: tuple[Point, ...]
 
     @property
-    def common(self) -> dict[str, Any]:
+    def common(self) -> Mapping[str, object]:
         """What all points share, and sweeps must have in common to go on with each other's points."""
         return {
             "scenario": self.data,
@@ -160,9 +162,9 @@ def make_plan(  # noqa: PLR0913 - all by name
     return Plan(**{**vars(common), "points": tuple(listed)})
 
 
-def _changed(template: Template, asked: Sequence[Sequence[str]]) -> tuple[_Changed, dict[str, Any]]:
+def _changed(template: Template, asked: Sequence[Sequence[str]]) -> tuple[_Changed, dict[str, object]]:
     """Every point, the base first; and what the file has at each path."""
-    before: dict[str, Any] = {}
+    before = dict[str, object]()
     changed: _Changed = [((), {})]
     for changes in asked:
         try:
@@ -188,7 +190,7 @@ def _read_named(template: Template, changed: _Changed) -> None:
                     template.scenario([change], oversized=True)
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -211,5 +213,5 @@ def _source_hash(package: str) -> str:
     return found.hexdigest()
 
 
-def _hash(document: Any) -> str:
+def _hash(document: object) -> str:
     return hashlib.sha256(json.dumps(document, sort_keys=True, default=str).encode()).hexdigest()

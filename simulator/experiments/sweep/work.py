@@ -5,15 +5,14 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from simulator.base import files
 from simulator.base.errors import ApportionError, ScenarioError, SweepError
 from simulator.engines.run import run
-from simulator.experiments.sweep.plan import LIMIT_BYTES, Ask, Plan, version_of
+from simulator.experiments.sweep.plan import LIMIT_BYTES, Ask, Document, Plan, version_of
 from simulator.platform.nodes import Platform
 from simulator.results.files import sealed
 from simulator.scenario_file.load import Template
@@ -25,6 +24,18 @@ _ready: dict[str, "Ready"] = {}
 """The plan that this process answered last, by its name."""
 _one_at_a_time = threading.Lock()
 """A worker of Dask's may have several threads; a point uses all of them."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a point."""
+
+    place: int
+    """Which of the plan's points it is."""
+    spent_s: float
+    text: str = ""
+    """Of its file; empty where there are errors."""
+    errors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,7 @@ class Ready:
         return sealed(document)
 
 
-def _rates(platform: Platform) -> dict[str, Any]:
+def _rates(platform: Platform) -> dict[str, dict[str, float]]:
     """What a second of all PEs costs, and what they draw, where each of them says so."""
     said = {
         "cost_per_s": [pe.cost_per_s for pe in platform.pes],
@@ -90,7 +101,7 @@ def _rates(platform: Platform) -> dict[str, Any]:
     return {"rates": rates} if rates else {}
 
 
-def _files_here(handed: Mapping[str, Any], folder: Path) -> tuple[Path, dict[str, Path]]:
+def _files_here(handed: Document, folder: Path) -> tuple[Path, dict[str, Path]]:
     """The scenario's path and where the files lie that it names: where they always did, or copies in a folder."""
     for path in (Path(handed["path"]), Path(handed["absolute"])):
         paths = {name: path.parent / name for name in handed["inputs"]}
@@ -118,7 +129,7 @@ def load_engine() -> None:
     import simulator.engines.compiled.run  # noqa: F401
 
 
-def simulated(scenario: Scenario, threads: int) -> dict[str, Any]:
+def simulated(scenario: Scenario, threads: int) -> Document:
     """All configurations of a point, simulated."""
     runs = run(scenario, threads=threads)
     configurations = [
@@ -147,22 +158,20 @@ def answer_batch(name: str, places: list[int], ask: Ask) -> str:
             ready = Ready.of_payload(payload, Path(folder), ask)
             _ready.clear()
             _ready[name] = ready
-        return json.dumps([_answered(_ready[name], place, ask, threads) for place in places])
+        return json.dumps([asdict(_answered(_ready[name], place, ask, threads)) for place in places])
 
 
-def answer_here(plan: Plan, places: Sequence[int], tell: Callable[[dict[str, Any]], None], threads: int) -> None:
+def answer_here(plan: Plan, places: Sequence[int], tell: Callable[[Answer], None], threads: int) -> None:
     """Answer some points in this process, one by one."""
     ready = Ready.of_plan(plan)
     for place in places:
         tell(_answered(ready, place, plan.ask, threads))
 
 
-def _answered(ready: Ready, place: int, ask: Ask, threads: int) -> dict[str, Any]:
-    """A point's document or its errors, and the seconds it took."""
-    begun = time.perf_counter()
-    text, lines = None, None
+def _answered(ready: Ready, place: int, ask: Ask, threads: int) -> Answer:
+    begun, text, errors = time.perf_counter(), "", tuple[str, ...]()
     try:
         text = ready.answer(place, ask, threads=threads)
     except ApportionError as error:
-        lines = list(error.lines)
-    return {"place": place, "text": text, "errors": lines, "spent_s": time.perf_counter() - begun}
+        errors = tuple(error.lines)
+    return Answer(place, time.perf_counter() - begun, text, errors)

@@ -27,7 +27,6 @@ from simulator.models.network import (
 )
 from simulator.models.network.choice import FormEntry
 
-
 _READ_ONLY = {"written": False, "read": True}
 """Metadata of what older files say of costs of messages, which nothing uses."""
 

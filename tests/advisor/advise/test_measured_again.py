@@ -12,6 +12,7 @@ from advisor.advise.explanation.next_measurement import WORTH, Candidate, NextMe
 from advisor.advise.measured_again import just_measured, measure_again, measured_first
 from simulator import LinkModel, ScenarioError, SpeedBand, load_scenario, this_machine
 from simulator.calibration import fit_speed, save_speed_model
+from simulator.calibration.bench.measurement import Workload
 from simulator.models.doubt import Doubt
 from tests.support.platforms import pe, scenario
 
@@ -46,7 +47,7 @@ def home(tmp_path):
     built = fit_speed("gbbp_dgemm.csv", method="gbbp")
     machine = this_machine()
     subject = {"kernel": "dgemm", "cpu": machine.cores[0].cpu}
-    built = replace(built, subject=subject, provenance={"machine": machine.to_dict()})
+    built = replace(built, subject=Workload.from_dict(subject), provenance={"machine": machine.to_dict()})
     (tmp_path / "models").mkdir()
     for name in "ab":
         save_speed_model(built, tmp_path / "models" / f"{name}.json")

@@ -75,7 +75,7 @@ def test_a_visit_reads_enough_and_draws_little():
 def test_a_sweep_goes_on_where_it_was_and_visits_every_cell_equally(tmp_path):
     plan, store = sweep(), tmp_path / "visits"
     earlier = [Visit(number, cell, 1.0, 0, 0.01) for number, cell in [*((0, k) for k in range(16)), (1, 3), (1, 9)]]
-    visits = Visits(store, subject=plan.to_dict(), machine=HERE)
+    visits = Visits(store, subject=plan.subject, machine=HERE)
     with visits.journal:
         for visit in earlier:
             visits.keep(visit)

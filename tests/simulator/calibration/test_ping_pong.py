@@ -54,10 +54,10 @@ def test_messages_go_over_every_medium(medium, count):
 class Answers:
     """Processes of two pairs that need 8 s and 16 s for a batch."""
 
-    def ask(self, commands, *, limit_s):
+    def ask(self, commands, kind, *, limit_s):
         assert limit_s > 0
         self.commands = commands
-        return {number: {"wall_s": 8.0 * (1 + number // 2)} for number in commands}
+        return {number: kind(8.0 * (1 + number // 2)) for number in commands}
 
 
 def test_seconds_per_message():
@@ -89,7 +89,7 @@ def test_a_batch_is_timed_over_all_its_rounds():
     thread = threading.Thread(target=echo)
     thread.start()
     command = {"size_bytes": 1, "rounds": 2, "batches": 3, "both": False, "first": True}
-    wall_s = run_sample(StreamChannel(near.fileno(), near.fileno()), command, Buffers())["wall_s"]
+    wall_s = run_sample(StreamChannel(near.fileno(), near.fileno()), command, Buffers()).wall_s
     thread.join()
     near.close()
     far.close()

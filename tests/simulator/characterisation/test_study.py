@@ -11,7 +11,7 @@ from simulator.characterisation.costs.vectors import (
     Observation,
     hardware_model,
 )
-from simulator.characterisation.study import statistics
+from simulator.characterisation.study import Judged, statistics
 
 FUNCTION = """
 def f(n, x):
@@ -84,13 +84,9 @@ def test_faults(file, subject, options, told):
 
 
 def test_statistics_are_of_sizes_of_model_errors():
-    entries = [
-        {"name": "icc", "resource_model_error_percent": -6.0},
-        {"name": "icc", "resource_model_error_percent": 2.0},
-        {"name": "poc", "resource_model_error_percent": None},
-    ]
-    found = statistics(entries)
-    assert found["icc"]["mean"] == 4.0
+    errors = [("icc", -6.0), ("icc", 2.0), ("poc", None)]
+    found = statistics([Judged(name, {}, {}, 1.0, 1.0, 1.0, 1.0, 0.0, error) for name, error in errors])
+    assert found["icc"].mean == 4.0
     assert found["poc"] is None
 
 
@@ -118,18 +114,18 @@ def test_a_function_is_derived_predicted_and_really_measured(file):
     hardware = hardware_model("made up", seen, memory, clock_hz=3e9, provenance={})
     subject = make_subject(f"{file}:f", args=["n=20000 x=0.5"], design=["flop=2*n"])
     found = characterise(subject, hardware, methods=METHODS, budget_s=0.3, seed=1)
-    entries = {entry["name"]: entry for entry in found["methods"]}
+    entries = {entry.name: entry for entry in found.methods}
     assert list(entries) == list(METHODS)
-    timing = entries["ct"]["error_percent"]
+    timing = entries["ct"].error_percent
     for entry in entries.values():
-        error = 100 * (entry["predicted_s"] / entry["measured_s"] - 1)
-        assert entry["error_percent"] == pytest.approx(error)
-        assert entry["resource_model_error_percent"] == pytest.approx(error - timing)
-    assert entries["dbc"]["predicted_low_s"] < entries["dbc"]["predicted_s"] < entries["dbc"]["predicted_high_s"]
-    assert entries["hllc"]["ruv"]["for_iteration"] == 20000
-    assert entries["poc"]["ruv"]["multiply"] == 20000
-    assert entries["poc"]["predicted_s"] == pytest.approx(40000 * 1e-9)
-    assert entries["icc"]["ruv"]["cycles"] > 0
-    assert any("their costs are guesses" in line for line in found["warnings"])
-    assert found["timing_formula"][0].startswith("t = ")
+        error = 100 * (entry.predicted_s / entry.measured_s - 1)
+        assert entry.error_percent == pytest.approx(error)
+        assert entry.resource_model_error_percent == pytest.approx(error - timing)
+    assert entries["dbc"].predicted_low_s < entries["dbc"].predicted_s < entries["dbc"].predicted_high_s
+    assert entries["hllc"].ruv["for_iteration"] == 20000
+    assert entries["poc"].ruv["multiply"] == 20000
+    assert entries["poc"].predicted_s == pytest.approx(40000 * 1e-9)
+    assert entries["icc"].ruv["cycles"] > 0
+    assert any("their costs are guesses" in line for line in found.warnings)
+    assert found.timing_formula[0].startswith("t = ")
     assert -60 < timing < 150, "timed at other sizes of the same loop, in turns"

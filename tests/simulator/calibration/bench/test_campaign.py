@@ -9,7 +9,7 @@ from simulator.calibration.bench import campaign
 from simulator.calibration.bench.campaign import Budget, BudgetSpentError, run_campaign
 from simulator.calibration.bench.competitor import Competitor
 from simulator.calibration.bench.journal import Journal, PointStore
-from simulator.calibration.bench.launcher import failure
+from simulator.calibration.bench.launcher import Ended, failure
 from simulator.calibration.bench.measurement import Measurement
 from simulator.models.load import LoadTrace
 
@@ -96,7 +96,7 @@ def test_the_ideal_time_is_the_median():
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("run", "said"),
     [
         ({"failed": "no such file"}, "no such file"),
         ({"timed_out": True}, "no end within 5 s, stopped with all that it started"),
@@ -106,9 +106,8 @@ def test_the_ideal_time_is_the_median():
         ({"status": -9, "peak_bytes": 80}, "ended by signal 9: no message"),
     ],
 )
-def test_a_run_that_failed_says_why(answer, said):
-    whole = {"timed_out": False, "said": "", "peak_bytes": 0} | answer
-    assert failure(whole, limit_s=5.0, memory_bytes=100) == said
+def test_a_run_that_failed_says_why(run, said):
+    assert failure(Ended(**run), limit_s=5.0, memory_bytes=100) == said
 
 
 def test_a_competitor_takes_whole_loads_only():

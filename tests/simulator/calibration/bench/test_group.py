@@ -13,6 +13,8 @@ import pytest
 
 from simulator import CalibrationError
 from simulator.calibration.bench.group import EndedError, Group, LocalWorker, NoAnswerError
+from simulator.calibration.bench.launcher import Ended
+from simulator.calibration.bench.usage import Done, Usage
 from simulator.calibration.bench.worker import SUBJECTS
 from tests.support.processes import relatives
 
@@ -54,7 +56,8 @@ print([sorted(os.sched_getaffinity(0)), begin, time.monotonic()])"""
 
 def test_each_is_pinned_and_asked_at_once():
     with Group("command", [(CPUS[0],), (CPUS[-1],), ("any",)]) as group:
-        cpus, begins, ends = zip(*(json.loads(one["output"]) for one in group.ask_all(shell(OVERLAPS))), strict=True)
+        said = [json.loads(one.output) for one in group.ask_all(shell(OVERLAPS), Ended)]
+    cpus, begins, ends = zip(*said, strict=True)
     assert cpus == ([CPUS[0]], [CPUS[-1]], CPUS)
     assert max(begins) < min(ends)
     assert relatives() == []
@@ -62,8 +65,8 @@ def test_each_is_pinned_and_asked_at_once():
 
 def test_libraries_start_no_threads_of_their_own():
     with Group("command", [("any",)]) as group:
-        (answer,) = group.ask_all(shell("import os; print(os.environ['OPENBLAS_NUM_THREADS'])"))
-    assert answer["output"].strip() == "1"
+        (answer,) = group.ask_all(shell("import os; print(os.environ['OPENBLAS_NUM_THREADS'])"), Ended)
+    assert answer.output.strip() == "1"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +85,7 @@ def test_libraries_start_no_threads_of_their_own():
 def test_a_fault_is_one_line(subject, row, command, found):
     """Of a job, of the table, and of the set-up; no module is imported that the table does not name."""
     with Group(subject, [row]) as group, pytest.raises(EndedError, match=found) as caught:
-        group.ask({0: command})
+        group.ask({0: command}, Done)
     assert len(caught.value.lines) == 1
     assert relatives() == []
 
@@ -99,28 +102,35 @@ def test_last_words_are_words():
 def test_no_answer_in_time():
     with Group("command", [("any",)]) as group:
         with pytest.raises(NoAnswerError, match="command 0: no answer within 0 s"):
-            group.ask({0: shell("import time; time.sleep(60)")}, limit_s=0.2)
+            group.ask({0: shell("import time; time.sleep(60)")}, Ended, limit_s=0.2)
         with pytest.raises(NoAnswerError):
-            group.answers([0], limit_s=0.0)
+            group.answers([0], Ended, limit_s=0.0)
     assert relatives() == []
 
 
 def test_one_that_is_killed_is_named():
     with Group("command", [("any",)] * 2) as group:
-        group.ask_all(shell("pass"))
+        group.ask_all(shell("pass"), Ended)
         os.kill(max(relatives()), signal.SIGKILL)
         with pytest.raises(CalibrationError, match="command 1: ended early: exit code -9"):
-            group.ask_all(shell("pass"))
+            group.ask_all(shell("pass"), Ended)
 
 
 def test_a_job_that_goes_on_stops_for_the_next_command():
     with Group("kernel", [("any",)]) as group:
-        group.ask({0: {"do": "prepare", "kernel": "triad", "n": 1000, "key": 3, "warm": True}})
-        assert group.ask({0: {"do": "begin", "key": 3}}) == {0: {}}
+        group.ask({0: {"do": "prepare", "kernel": "triad", "n": 1000, "key": 3, "warm": True}}, Done)
+        assert group.ask({0: {"do": "begin", "key": 3}}, Done) == {0: Done()}
         time.sleep(0.2)
-        (used,) = group.ask_all({"do": "stop"})
-        assert used["wall_s"] > 0.15
-        assert group.ask_all({"do": "stop"}) == [used]
+        (used,) = group.ask_all({"do": "stop"}, Usage)
+        assert used.wall_s > 0.15
+        assert group.ask_all({"do": "stop"}, Usage) == [used]
+
+
+def test_an_answer_of_another_kind_is_refused():
+    with Group("command", [("any",)]) as group, pytest.raises(CalibrationError) as caught:
+        group.ask_all(shell("pass"), Usage)
+    (line,) = caught.value.lines
+    assert line.startswith("command 0: its answer does not fit what it was asked: failed: unknown key")
 
 
 def test_one_that_is_asked_to_end_takes_along_all_that_its_run_started():

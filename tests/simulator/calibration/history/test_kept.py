@@ -14,9 +14,9 @@ def test_entries_come_back_in_order_by_kind_and_of_this_machine_only() -> None:
         keep("calibration", {"number": number})
     keep("verification", {"number": 9})
     keep("calibration", {"number": 8}, machine=replace(this_machine(), host="elsewhere"))
-    assert [entry["number"] for entry in kept("calibration")] == [0, 1, 2]
-    assert [entry["number"] for entry in kept("verification")] == [9]
-    assert all(entry["made"].startswith("20") for entry in kept("calibration"))
+    assert [line.entry["number"] for line in kept("calibration")] == [0, 1, 2]
+    assert [line.entry["number"] for line in kept("verification")] == [9]
+    assert all(line.made.startswith("20") for line in kept("calibration"))
     assert kept("nothing") == ()
 
 
@@ -28,7 +28,7 @@ def test_torn_and_foreign_lines_are_left_out_with_a_warning_and_what_follows_is_
     path.write_text(f'{whole}[1]\n{{"format": 2}}\n{whole[:40]}')  # a list, a newer format, a torn last line
     keep("calibration", {"number": 1})
     with pytest.warns(KeptWarning, match="3 lines are torn or foreign"):
-        assert [entry["number"] for entry in kept("calibration")] == [0, 1]
+        assert [line.entry["number"] for line in kept("calibration")] == [0, 1]
 
 
 def test_where_nothing_can_be_kept_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,4 +46,4 @@ def test_without_a_folder_of_its_own_it_lies_below_the_users_state(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     keep("calibration", {"number": 5})
     assert (tmp_path / "apportion" / NAME).exists()
-    assert kept("calibration")[0]["number"] == 5
+    assert kept("calibration")[0].entry["number"] == 5

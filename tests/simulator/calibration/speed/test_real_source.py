@@ -232,7 +232,9 @@ def test_panels_on_all_cores_at_once_make_a_model_that_says_so(tmp_path):
     with RealSource.of_kernel("dgemm", cpu=CPU, time_cap_s=0.5, columns=256, together=True) as source:
         built = fit_speed(source, budget_s=10.0)
     others = [core.cpu for core in this_machine().cores if core.cpu != CPU]
-    assert source.subject == {"kernel": "dgemm", "columns": 256, "cpu": CPU} | ({"beside": others} if others else {})
+    assert source.subject.to_dict() == {"kernel": "dgemm", "columns": 256, "cpu": CPU} | (
+        {"beside": others} if others else {}
+    )
     ends = built.band.sizes.min(), built.band.sizes.max()
     assert ends == pytest.approx((256 * 256 + 2 * 4 * 256, 3 * 256 * 256))
     save_speed_model(built, tmp_path / "m.json")

@@ -154,7 +154,7 @@ def test_a_machine_without_the_files_gets_copies(tmp_path, name):
     (tmp_path / "traces").rename(tmp_path / "gone too")
     hand("name", payload, str(tmp_path / "worker"), 1)
     (answer,) = json.loads(answer_batch("name", [1], simulated))
-    assert (answer["errors"], answer["text"]) == (None, expected)
+    assert (answer["errors"], answer["text"]) == ([], expected)
 
 
 @pytest.mark.parametrize(("stop", "error"), [(KeyboardInterrupt(), Interrupted), (SweepError("gone"), SweepError)])

@@ -10,6 +10,7 @@ import numpy as np
 from simulator.base.provenance import versions
 from simulator.calibration import save_speed_model
 from simulator.calibration.bands import CutRule, build, read_recorded_sizes
+from simulator.calibration.bench.measurement import Workload
 from simulator.models.memory import MemoryLevel
 from simulator.models.memory.model import FitStatistics, MemoryModel
 
@@ -65,7 +66,7 @@ def speed_model(path, *, speed=1e9, kernel="dgemm", band=0.05, largest=4e6, made
     table.write_text("size_elements,volume,cpu_s\n" + "\n".join(rows) + "\n")
     built = build(read_recorded_sizes(table), method="gbbp", rule=CutRule(band=band))
     subject = {} if kernel is None else {"kernel": kernel, "cpu": 0}
-    save_speed_model(replace(built, subject=subject, provenance=made or provenance()), path)
+    save_speed_model(replace(built, subject=Workload.from_dict(subject), provenance=made or provenance()), path)
     return path
 
 
