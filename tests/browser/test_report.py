@@ -1,36 +1,20 @@
-from pathlib import Path
-
 import pytest
 
 from tests.support.browser import CHROMIUM, PHONE
 from tests.support.rendered import render_html
-from tests.support.report_sample import one_core_document, sample_document
+from tests.support.report_sample import sample_document
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip)")
-DOCUMENTS = {
-    "full": sample_document,
-    "many": lambda: sample_document(pes=12),
-    "one core": one_core_document,
-}
-
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs the Debian package chromium"),
 ]
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("reports")
-    paths = {name: folder / f"{name}.html" for name in DOCUMENTS}
-    for name, path in paths.items():
-        path.write_text(render_html(DOCUMENTS[name]()), encoding="utf-8")
-    return paths
-
-
 @pytest.fixture
-def opened(silently, files):
-    return lambda name="full", **how: silently(files[name], **how)
+def opened(silently, tmp_path):
+    (tmp_path / "report.html").write_text(render_html(sample_document()), encoding="utf-8")
+    return lambda **how: silently(tmp_path / "report.html", **how)
 
 
 def test_a_phone_shows_figures_whole_with_text_that_can_be_read(opened):

@@ -1,7 +1,6 @@
-"""Shell completion, driven in a real bash with the script that `--show-completion` prints; and that it stays light."""
+"""What shells are told when they ask how a line goes on; and that it stays light."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,17 +12,6 @@ from advisor.cli.commands import app
 from simulator import shipped
 
 ROOT = Path(__file__).parents[3]
-BASH = shutil.which("bash")
-DRIVE = """
-source <(apportion --show-completion)
-while IFS= read -r -d '' line; do
-    mapfile -t COMP_WORDS <<< "$line"
-    COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 )); COMPREPLY=()
-    _apportion_completion apportion
-    printf '%s\\n' "${COMPREPLY[@]}"; printf '\\0'
-done
-complete -p apportion
-"""
 CASES = {
     "sim": ["simulate"],
     "simulate --repl": ["--replications", "--replication"],
@@ -39,48 +27,6 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module")
-def told(tmp_path_factory):
-    """What bash was told for each case, and the line that binds the completion."""
-    if BASH is None:
-        pytest.skip("bash is not here")
-    folder = tmp_path_factory.mktemp("shell")
-    command = folder / "apportion"
-    command.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m advisor.cli "$@"\n')
-    command.chmod(0o755)
-    (folder / "here").mkdir()
-    for name in ("twice.yaml", "spaced name.yaml", "other.csv"):
-        (folder / "here" / name).touch()
-    (folder / "here" / "two-folder").mkdir()
-    lines = "".join("apportion\n" + case.replace(" ", "\n") + "\0" for case in CASES)
-    environment = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "HOME": str(folder)}
-    done = subprocess.run(
-        [BASH, "--norc", "-c", DRIVE],
-        input=lines,
-        cwd=folder / "here",
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stderr == ""
-    *answers, bound = done.stdout.split("\0")
-    found = {case: [line for line in text.splitlines() if line] for case, text in zip(CASES, answers, strict=True)}
-    return found, bound
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
-def test_bash_offers(told, case):
-    found, _ = told
-    assert found[case] == CASES[case]
-
-
-@pytest.mark.slow
-def test_bash_falls_back_to_files(told):
-    assert told[1].split() == ["complete", "-o", "default", "-F", "_apportion_completion", "apportion"]
-
-
 def complete(line, monkeypatch, capsys, *, shell="bash"):
     """What the command line answers a shell, in this process."""
     words = ["apportion", *line.split(" ")]
@@ -91,6 +37,15 @@ def complete(line, monkeypatch, capsys, *, shell="bash"):
     with pytest.raises(SystemExit):
         app(words[1:], prog_name="apportion", standalone_mode=False)
     return capsys.readouterr().out.split()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bash_is_offered(monkeypatch, capsys, tmp_path, case):
+    for name in ("twice.yaml", "spaced name.yaml", "other.csv"):
+        (tmp_path / name).touch()
+    (tmp_path / "two-folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert complete(case, monkeypatch, capsys) == CASES[case]
 
 
 def test_names_of_scenarios_are_offered(monkeypatch, capsys, tmp_path):

@@ -91,7 +91,7 @@ def group(leader):
     return found
 
 
-SEEDS = [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 10))]
+SEEDS = [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -100,7 +100,7 @@ def test_a_signal_at_any_moment_is_one_line(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_signal_while_dask_starts_works_or_ends_is_one_line(seed):
     signalled(seed, *WHATIF, longest_s=15)
 
