@@ -152,13 +152,13 @@ class Speeds:
 
     units: int | None = option("How many units of work there are.", OF_SPEEDS)
     method: str = option(
-        "equal, proportional, functional, discontinuous, banded or grid2d.",
+        "equal, by-speed, functional, discontinuous, banded or grid2d.",
         OF_SPEEDS,
         default="functional",
-        autocompletion=offered("equal", "proportional", "functional", "discontinuous", "banded", "grid2d"),
+        autocompletion=offered("equal", "by-speed", "functional", "discontinuous", "banded", "grid2d"),
     )
     at: str | None = option(
-        "Size of the one benchmark, or peak; by default the smallest.", only_with("method", "proportional")
+        "Size of the one benchmark, or peak; by default the smallest.", only_with("method", "by-speed")
     )
     correlation: float | None = option(
         "Of the PEs' places in their bands, from 0 to below 1.", only_with("method", "banded"), DRAWN

@@ -217,14 +217,14 @@ class ConfigurationForm(Form):
 
     partition: Annotated[
         Annotated[list[int], Tag("<list>")]
-        | Annotated[Literal["equal", "by-speed", "peak", "constant", "functional"], Tag("<text>")],
+        | Annotated[Literal["equal", "one-per-core", "by-speed", "peak", "constant", "functional"], Tag("<text>")],
         Discriminator(text_or_list),
     ]
-    """Units per process (rows for `matmul`), or a rule, which holds for any number of units: `equal`; in proportion to
-    the speed of each PE at an equal share (`by-speed`), at the size where it is highest (`peak`) or at its smallest
-    size (`constant`); `functional`: so that all end together, by speed functions, mean loads, messages, neighbours."""
+    """Units per process (rows for `matmul`), or a rule, which holds for any number of units: `equal` (`one-per-core`
+    too); in proportion to the speed of each PE at an equal share (`by-speed`), at its highest speed (`peak`) or at its
+    smallest size (`constant`); `functional`: so that all end together, by speeds, mean loads, messages, neighbours."""
     pes: Names | None = None
-    """The PE of each process, ranges allowed; by default one process on each PE in order."""
+    """The PE of each process, ranges allowed; by default one process on each PE in order, or on each core."""
     allocation: dict[str, Annotated[int, Field(ge=0, le=MOST_PROCESSES)]] | None = Field(default=None, min_length=1)
     """In place of `pes`: processes on each PE, `{"fast[01-08]": 2, slow01: 1}`; processes are numbered in this
     order."""

@@ -57,6 +57,7 @@ from simulator.scenario_file.platforms import (
     use_of,
 )
 from simulator.scenario_file.scenario import (
+    ONE_PER_CORE,
     Application,
     Change,
     Extrapolation,
@@ -336,6 +337,7 @@ def _configurations(
     """The configurations, checked now and not in the middle; and the names of those whose lists are scaled."""
     work, platform, faults = scenario.application.work, scenario.platform, Faults(document)
     places = {pe.name: index for index, pe in enumerate(platform.pes)}
+    cores = tuple(place for place, pe in enumerate(platform.pes) for _ in range(pe.cores))
     if form.truths is not None and form.truths > form.replications:
         with faults.at("truths"):
             raise ScenarioError(f"{form.replications} replications cannot share out {form.truths} truths; write fewer")
@@ -343,7 +345,7 @@ def _configurations(
     for name, entry in form.configurations.items():
         with faults.at("configurations", name, once=True):
             _check_name(name)
-            placement = _placement(entry, document, places, name=name)
+            placement = _placement(entry, document, places, name=name, cores=cores)
             placed += len(placement)
             if placed > MOST_PLACED:
                 raise ScenarioError(
@@ -518,7 +520,9 @@ def _check(scenario: Scenario, configuration: Configuration, platform: Platform,
         scenario.movable(configuration)
 
 
-def _placement(form: ConfigurationForm, document: Document, places: Mapping[str, int], *, name: str) -> tuple[int, ...]:
+def _placement(
+    form: ConfigurationForm, document: Document, places: Mapping[str, int], *, name: str, cores: tuple[int, ...] = ()
+) -> tuple[int, ...]:
     """Index of the PE of each process."""
     here = ("configurations", name)
     if form.allocation is not None:
@@ -532,7 +536,7 @@ def _placement(form: ConfigurationForm, document: Document, places: Mapping[str,
                     found += [places[pe]] * processes
         return tuple(found)
     if form.pes is None and isinstance(form.partition, str):
-        return tuple(range(len(places)))
+        return cores if form.partition == ONE_PER_CORE else tuple(range(len(places)))
     if form.pes is None:
         with document.at(*here, "partition"):
             if len(form.partition) > len(places):
@@ -571,7 +575,7 @@ def _partition(
         if not processes:
             raise ScenarioError("allocation: it places no process; place at least one")
         lacking = scenario.platform.without_speed(scenario.application.kernel, placement)
-        if lacking and form.partition != "equal":
+        if lacking and form.partition not in {"equal", ONE_PER_CORE}:
             raise ScenarioError(f"partition: {lacking}; add one to its speeds, or run no process there")
     return divided(form.partition, scenario, placement, _grid(form))
 

@@ -14,7 +14,7 @@ from simulator.models.speed import SpeedBand
 from simulator.platform.nodes import PE, kept_shares
 from simulator.programs.applications.work import Shape, whole_shares
 from simulator.programs.configuration import Configuration
-from simulator.scenario_file.scenario import Scenario
+from simulator.scenario_file.scenario import ONE_PER_CORE, Scenario
 
 __all__ = [
     "RULES",
@@ -328,6 +328,7 @@ def functional(scenario: Scenario, placement: Sequence[int]) -> tuple[int, ...]:
 
 RULES: Mapping[str, Rule] = {
     "equal": equal,
+    ONE_PER_CORE: equal,
     "by-speed": by_speed,
     "peak": peak,
     "constant": constant,

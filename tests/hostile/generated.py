@@ -108,7 +108,7 @@ OPTIONS = (
     *(
         "advise speeds.json --units {}",
         "advise speeds.json --units 100 --method {}",
-        "advise speeds.json --units 100 --method proportional --at {}",
+        "advise speeds.json --units 100 --method by-speed --at {}",
         "advise speeds.json --units 100 --method grid2d --matrix {}",
         "advise speeds.json --units 100 --method banded --correlation {}",
     ),

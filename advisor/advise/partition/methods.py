@@ -18,7 +18,7 @@ from simulator import ScenarioError, files, provenance
 
 METHODS: dict[str, Callable[..., Partition]] = {
     "equal": equal,
-    "proportional": proportional,
+    "by-speed": proportional,
     "functional": functional,
     "discontinuous": discontinuous,
     "banded": banded,
@@ -71,6 +71,8 @@ def partition(units: int, speeds: Speeds | str | Path, method: str = "functional
     options
         What else that method takes.
     """
+    if method == "proportional":
+        raise ScenarioError("--method proportional is called by-speed now; give by-speed")
     if method not in METHODS:
         raise ScenarioError(f"--method {method!r} is not known; give {', '.join(METHODS)}")
     if not isinstance(speeds, Speeds):

@@ -35,4 +35,4 @@ def proportional(units: int, pes: SpeedKinds, *, at: float | None = None, peak: 
             else pes.speed_of(np.arange(len(pes.names)), np.full(len(pes.names), at))
         )
     shares = least_limit(units, pes.with_constant(speeds))[1]
-    return of_shares("proportional", pes, shares, bound_s(units, pes))
+    return of_shares("by-speed", pes, shares, bound_s(units, pes))

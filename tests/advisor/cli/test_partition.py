@@ -45,10 +45,15 @@ def test_the_document_is_what_the_issue_promises(document):
     assert made["times_s"][0] == fast_s
 
 
+def test_an_old_name_of_a_method_is_refused_with_the_new_one(apportion):
+    code, _, err = apportion("advise", TUTORIAL, "--units", "10", "--method", "proportional")
+    assert (code, err) == (2, "error: --method proportional is called by-speed now; give by-speed\n")
+
+
 def test_options_reach_their_methods(document):
     assert document("--method", "grid2d", "--matrix", "200x1000")["rows"] == 200
     assert document("--method", "banded", "--objective", "cvar")["objective"] == "cvar"
-    peak, at = document("--method", "proportional", "--at", "peak"), document("--method", "proportional", "--at", 500)
+    peak, at = document("--method", "by-speed", "--at", "peak"), document("--method", "by-speed", "--at", 500)
     assert peak["units"] != at["units"]
     seeds = [document("--method", "banded", "--seed", seed)["simulated"]["mean_s"] for seed in (1, 1, 2)]
     assert seeds[0] == seeds[1] != seeds[2]

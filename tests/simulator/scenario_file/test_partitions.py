@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator import dump_scenario, load_scenario
+from simulator import Scenario, dump_scenario, load_scenario
 from simulator.base.errors import ScenarioError
 from simulator.scenario_file.partitions import RULES, functional_over, in_proportion, rule_of
 
@@ -27,6 +27,7 @@ configurations:
   functional: {partition: functional}
   shared: {partition: by-speed, allocation: {flat: 2, two: 2}}
   listed: {partition: [300, 600, 300]}
+  cores: {partition: one-per-core}
 replications: 2
 """
 
@@ -89,6 +90,16 @@ def test_a_written_scenario_says_the_rule_where_units_are_still_its(file, tmp_pa
     stale = next(one for one in scenario.configurations if one.name == "by-speed")
     assert rule_of(scenario, stale) == "by-speed"
     assert rule_of(faster, stale) == ""
+
+
+def test_one_per_core_says_where_processes_run_in_files_as_in_python(file):
+    scenario = load_scenario(file)
+    named = {one.name: one for one in scenario.configurations}
+    assert (named["cores"].partition, named["cores"].placement) == ((300, 300, 300, 300), (0, 1, 2, 2))
+    (one,) = Scenario(scenario.platform, scenario.application, {"cores": "one-per-core"}).configurations
+    assert (one.partition, one.placement) == (named["cores"].partition, named["cores"].placement)
+    file.write_text(TEXT.replace("one-per-core}", "one-per-core, pes: [flat, two]}"))
+    assert units_of(load_scenario(file))["cores"] == (600, 600)
 
 
 @given(st.integers(1, 5000), st.lists(st.floats(0.01, 100), min_size=1, max_size=8))

@@ -71,7 +71,7 @@ def test_equal_differs_by_one_at_most_and_fills_what_is_small():
 
 def test_proportional_goes_by_one_size_or_by_the_peak():
     pes = SpeedKinds.of([[10, 100, 1000], [10, 1000]], [[1, 4, 2], [1, 1]])
-    assert METHODS["proportional"](100, pes).units.tolist() == [50, 50]
-    assert METHODS["proportional"](100, pes, peak=True).units.tolist() == [80, 20]
-    assert METHODS["proportional"](90, pes, at=5000).units.tolist() == [60, 30]
-    assert METHODS["proportional"](100, pes, at=40).units.tolist() == [67, 33]
+    assert METHODS["by-speed"](100, pes).units.tolist() == [50, 50]
+    assert METHODS["by-speed"](100, pes, peak=True).units.tolist() == [80, 20]
+    assert METHODS["by-speed"](90, pes, at=5000).units.tolist() == [60, 30]
+    assert METHODS["by-speed"](100, pes, at=40).units.tolist() == [67, 33]
