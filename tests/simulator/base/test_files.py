@@ -1,8 +1,6 @@
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -46,28 +44,6 @@ def test_writing_makes_the_folder_unless_a_file_stands_there(tmp_path):
     assert (tmp_path / "new" / "x").read_text() == "1"
     with pytest.raises(ApportionError, match="new/x/y: "):
         files.write_text(tmp_path / "new" / "x" / "y", "2")
-
-
-def test_reading_is_bounded(tmp_path):
-    path = tmp_path / "large"
-    path.write_bytes(b"x" * 100)
-    with pytest.raises(ScenarioError, match="the file has 100 bytes and at most 99 are read; name a smaller one"):
-        files.read_bytes(path, limit_bytes=99)
-
-
-def test_what_is_no_file_is_refused_without_waiting(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    for path, found in ((tmp_path / "pipe", "pipe"), (Path("/dev/zero"), "device"), (tmp_path, "directory")):
-        for read in (files.read_text, files.read_json, files.check_regular):
-            with pytest.raises(ScenarioError, match=found):
-                read(path)
-
-
-def test_text_that_is_no_utf8_names_its_line(tmp_path):
-    path = tmp_path / "latin.csv"
-    path.write_bytes(b"one\ntw\xf6\n")
-    with pytest.raises(ScenarioError, match=r"2:3: byte 0xf6 is no text in UTF\-8; save the file as that"):
-        files.read_text(path)
 
 
 def test_a_folder_cannot_stand_where_a_file_is(tmp_path):

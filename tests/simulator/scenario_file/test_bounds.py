@@ -92,12 +92,10 @@ CASES = {
         text(name="hpl", parameters="{n: 100000000, nb: 1}"),
         "6:64: application.parameters.nb: it is 1, which makes 100000000 blocks of n = 100000000; make at most",
     ),
-    "levels": ("[" * 20000 + "]" * 20000, LEVELS),
 }
 TOML = {
     "dotted key": ("format = 1\n" + ".".join(["a"] * 20000) + " = 1\n", LEVELS),
     "many dotted tables": ("".join(f"[{'.'.join([f'a{k}'] * 300)}]\nx = 1\n" for k in range(1000)), LEVELS),
-    "arrays": ("x = " + "[" * 20000 + "]" * 20000, LEVELS),
     "values": (f"x = [{'1,' * 2_000_000}]", "more than 150000 values"),
     "configurations": ("".join(f"[configurations.c{k}]\npartition = 'equal'\n" for k in range(60_000)), CONFIGURED),
     "integer": (f"format = {DIGITS}", "more than 1000 letters"),

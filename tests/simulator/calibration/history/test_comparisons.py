@@ -95,14 +95,14 @@ def test_damaged_entries_and_torn_lines_are_left_out() -> None:
 
 
 def test_writers_at_once_lose_nothing() -> None:
-    """Four processes that append as fast as they can."""
+    """Two processes that append as fast as they can."""
     program = (
         "import sys; from dataclasses import replace\n"
         "from tests.support.comparisons import ONE\n"
         "from simulator.calibration.history.coverage import keep_comparisons\n"
         "for n in range(25): keep_comparisons([replace(ONE, case=f'{sys.argv[1]} {n}', model='m' * 5000)])"
     )
-    writers = [subprocess.Popen([sys.executable, "-c", program, name], cwd=ROOT) for name in "abcd"]
-    assert [writer.wait(timeout=120) for writer in writers] == [0] * 4
+    writers = [subprocess.Popen([sys.executable, "-c", program, name], cwd=ROOT) for name in "ab"]
+    assert [writer.wait(timeout=120) for writer in writers] == [0] * 2
     found = [one.case for one in kept_comparisons()]
-    assert sorted(found) == sorted(f"{name} {n}" for name in "abcd" for n in range(25))
+    assert sorted(found) == sorted(f"{name} {n}" for name in "ab" for n in range(25))
