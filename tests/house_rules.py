@@ -50,10 +50,10 @@ LINES = {
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (640, 640),
     "advisor/advise": (9_580, 8_000),
-    "advisor/verification advisor/whatif": (3_625, 3_400),
+    "advisor/verification advisor/whatif": (3_605, 3_400),
     "advisor/quickstart advisor/cluster": (1_145, 900),
     "advisor/jobs": (1_650, 1_400),
-    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_175, 5_000),
+    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_160, 5_000),
     "advisor/reproduce": (1_980, 1_980),
     "advisor/cli": (6_640, 4_800),
 }

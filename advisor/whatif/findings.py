@@ -280,7 +280,7 @@ def diminishing(line: Line, outcomes: Outcomes) -> Diminishing | None:
     means = times.mean(axis=1)
     ahead = [place + 1 + ties.first_least(means[place + 1 :]) for place in range(len(stops) - 1)]
     pairs = len(stops) * (len(stops) - 1) // 2
-    found = gains(times[:-1], times[ahead], comparisons=pairs, **outcomes.how)
+    found = gains(times[:-1], times[ahead], outcomes.how, comparisons=pairs)
     ends = [(one.low, one.high) for one in found if one.low is not None and one.high is not None]
     if len(ends) < len(found):  # too few replications to say that a step gains, or that it does not
         return None
@@ -295,7 +295,7 @@ def diminishing(line: Line, outcomes: Outcomes) -> Diminishing | None:
         beyond=None if end is None else stops[end].text,
         rest=None if end is None else found[end],
         little_beyond=None if near is None else stops[near].text,
-        gain=gains(times[0], times[[ties.first_least(means)]], **outcomes.how)[0],
+        gain=gains(times[0], times[[ties.first_least(means)]], outcomes.how)[0],
     )
 
 
@@ -330,7 +330,7 @@ def _about(values: Sequence[float], base: int) -> tuple[int, int]:
 def _slope(one: tuple[Stop, int], other: tuple[Stop, int], outcomes: Outcomes, comparisons: int) -> Slope:
     run = math.log(_value(other[0]) / _value(one[0]))
     times = outcomes.own_s(np.array([one[1], other[1]]))
-    rise, *ends = product_of_means(np.array([-1.0, 1.0]), times, comparisons=comparisons, **outcomes.how)
+    rise, *ends = product_of_means(np.array([-1.0, 1.0]), times, outcomes.how, comparisons=comparisons)
     low, high = (None, None) if math.isnan(ends[0]) else sorted(end / run for end in ends)
     return Slope(one[0].text, other[0].text, rise / run, low, high)
 
@@ -535,9 +535,9 @@ def _judged(points: Sequence[PointFound], outcomes: Outcomes, *, seed: int) -> t
     columns = zip(
         numbers,
         others_s,
-        gains(base_s, others_s, **known),
-        gains(base_s, others_s, comparisons=comparisons, **known),
-        differences(base_s, others_s, **known),
+        gains(base_s, others_s, known),
+        gains(base_s, others_s, known, comparisons=comparisons),
+        differences(base_s, others_s, known),
         strict=True,
     )
     for number, here, gain, together, difference in columns:
@@ -579,7 +579,7 @@ def _with_configurations(points: Sequence[PointFound], outcomes: Outcomes) -> li
         times = outcomes.makespans_s[:, place]
         numbers = [number for number in range(1, len(points)) if not np.isnan(times[[0, number], 0]).any()]
         if numbers:
-            said = gains(times[0], times[numbers], **outcomes.how)
+            said = gains(times[0], times[numbers], outcomes.how)
             over |= {(number, name): gain for number, gain in zip(numbers, said, strict=True)}
     return [
         replace(

@@ -16,6 +16,15 @@ Truths = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class How:
+    """What intervals of makespans rest on; see `simulator.intervals.of_ratio`."""
+
+    truths: Truths | None = None
+    level: float = intervals.LEVEL
+    deterministic: bool = False
+
+
+@dataclass(frozen=True)
 class Outcomes:
     """Makespans of a sweep."""
 
@@ -37,9 +46,9 @@ class Outcomes:
     """How often stated intervals hold."""
 
     @property
-    def how(self) -> dict[str, Any]:
+    def how(self) -> How:
         """What is needed to state intervals of these makespans."""
-        return {"truths": self.truths, "level": self.level, "deterministic": self.deterministic}
+        return How(self.truths, self.level, self.deterministic)
 
     @property
     def truth_count(self) -> int | None:
@@ -90,48 +99,26 @@ def outcomes_of(swept: Swept) -> Outcomes:
 # Points against each other
 
 
-def gains(
-    base_s: Floats,
-    others_s: Floats,
-    *,
-    comparisons: int = 1,
-    truths: Truths | None = None,
-    level: float = intervals.LEVEL,
-    deterministic: bool = False,
-) -> list[Ends]:
+def gains(base_s: Floats, others_s: Floats, how: How, *, comparisons: int = 1) -> list[Ends]:
     """How many times longer the base takes than each of the others, by means of paired replications.
 
     `base_s`: makespans of the base, (replication,), or each row's own, (row, replication).
     `others_s`: (row, replication).
-    `comparisons`: how many are made: all of their intervals hold together with `level` (Bonferroni).
-    `truths`, `level`, `deterministic`: see `simulator.intervals.of_ratio`.
+    `comparisons`: how many are made: all of their intervals hold together with the level (Bonferroni).
     """
-    held = together(level, comparisons)
-    found = intervals.of_ratio(base_s, others_s, truths, level=held, deterministic=deterministic)
+    held = together(how.level, comparisons)
+    found = intervals.of_ratio(base_s, others_s, how.truths, level=held, deterministic=how.deterministic)
     return _rows(np.mean(base_s, axis=-1) / np.mean(others_s, axis=1), found)
 
 
-def differences(
-    base_s: Floats,
-    others_s: Floats,
-    *,
-    truths: Truths | None = None,
-    level: float = intervals.LEVEL,
-    deterministic: bool = False,
-) -> list[Ends]:
+def differences(base_s: Floats, others_s: Floats, how: How) -> list[Ends]:
     """How much longer each of the others takes than the base; see `gains`."""
-    found = intervals.of_difference(base_s, others_s, truths, level=level, deterministic=deterministic)
+    found = intervals.of_difference(base_s, others_s, how.truths, level=how.level, deterministic=how.deterministic)
     return _rows(np.mean(others_s, axis=1) - np.mean(base_s, axis=-1), found)
 
 
 def product_of_means(
-    powers: Floats,
-    makespans_s: Floats,
-    *,
-    comparisons: int = 1,
-    truths: Truths | None = None,
-    level: float = intervals.LEVEL,
-    deterministic: bool = False,
+    powers: Floats, makespans_s: Floats, how: How, *, comparisons: int = 1
 ) -> tuple[float, float, float]:
     """The logarithm of a product of powers of mean makespans, and the ends of its interval (delta method).
 
@@ -139,14 +126,14 @@ def product_of_means(
 
     `powers`: (row,); 1 and -1 make a ratio.
     `makespans_s`: (row, replication), paired.
-    `comparisons`, `truths`, `level`, `deterministic`: as for `gains`.
+    `comparisons`: as for `gains`.
     """
     means = np.mean(makespans_s, axis=1)
     log = float(powers @ np.log(means))
     moved = powers @ (makespans_s / means[:, np.newaxis]) - powers.sum()  # its mean is 0, and it varies as the product
     # An interval is judged by the size of what it is of: around 1, not around 0.
-    held = together(level, comparisons)
-    found = intervals.of_mean(1 + moved[np.newaxis], truths, level=held, deterministic=deterministic)
+    held = together(how.level, comparisons)
+    found = intervals.of_mean(1 + moved[np.newaxis], how.truths, level=held, deterministic=how.deterministic)
     return log, log + float(found.low[0]) - 1, log + float(found.high[0]) - 1
 
 

@@ -279,7 +279,7 @@ def scaling_of(swept: Swept, asked: ScalingPlan) -> Scaling:
         took = next((one.makespan_s for one in rows.get(number, ()) if one.name == name), None)
         speed_up = efficiency = None
         if best >= 0 and outcomes.best[0] >= 0:
-            (gain,) = gains(outcomes.own_s(np.array([0]))[0], outcomes.own_s(np.array([number])), **outcomes.how)
+            (gain,) = gains(outcomes.own_s(np.array([0]))[0], outcomes.own_s(np.array([number])), outcomes.how)
             speed_up = _times(gain, step.work)
             efficiency = _times(speed_up, 1 / step.speed)
         advice = outcomes.said[number].get("advice")

@@ -3,7 +3,7 @@ import pytest
 from scipy.special import stdtr
 
 from advisor.whatif.improvements import can_be_chosen
-from advisor.whatif.outcomes import gains, product_of_means
+from advisor.whatif.outcomes import How, gains, product_of_means
 from simulator import intervals
 from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of, whatif_document
 from tests.support.reliability import deviation
@@ -113,7 +113,7 @@ def test_intervals_of_many_gains_hold_together():
     for seed in range(200):
         generator = np.random.default_rng(seed)
         common = generator.normal(0, 0.1, 12)
-        found = gains(1 + common, 0.5 + common + generator.normal(0, 0.05, (30, 12)), comparisons=30)
+        found = gains(1 + common, 0.5 + common + generator.normal(0, 0.05, (30, 12)), How(), comparisons=30)
         misses += any(one.low > 2 or one.high < 2 for one in found)
     assert misses <= 200 * 0.1 + 3 * np.sqrt(200 * 0.1 * 0.9)
 
@@ -134,11 +134,11 @@ def test_gains_and_products_hold_what_is_not_known_whatever_the_replications(cou
     for seed in range(200):
         generator = np.random.default_rng(seed)
         base_s, other_s, places = truths_of(generator, count)
-        (found,) = gains(base_s, other_s, truths=places)
+        (found,) = gains(base_s, other_s, How(places))
         another = 1.25 * np.exp(generator.normal(0, 0.05, 100))
         held.append(np.mean((another > found.low) & (another < found.high)))
         widths.append(found.high - found.low)
-        log, low, high = product_of_means(np.array([1.0, -1.0]), np.stack([base_s, other_s[0]]), truths=places)
+        log, low, high = product_of_means(np.array([1.0, -1.0]), np.stack([base_s, other_s[0]]), How(places))
         assert [log, low, high] == pytest.approx(np.log([found.mean, found.low, found.high]), abs=0.05)
     assert 0.87 <= np.mean(held) <= 0.93
     assert np.mean(widths) == pytest.approx(2 * 1.645 * 0.05 * 1.25, rel=0.15)
