@@ -46,7 +46,7 @@ LINES = {
     "simulator/engines": (11_293, 10_833),
     "simulator/results": (4_685, 4_263),
     "simulator/experiments": (1_620, 1_500),
-    "simulator/calibration": (13_630, 12_800),
+    "simulator/calibration": (13_570, 12_800),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (640, 640),
     "advisor/advise": (9_580, 8_000),

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
         Table as Table,
         parse_points as parse_points,
         read_shipped_table as read_shipped_table,
-        read_table as read_table,
     )
     from simulator.calibration.allocation.campaign import (
         Campaign as Campaign,
@@ -117,8 +116,7 @@ if TYPE_CHECKING:
         over_srun as over_srun,
         over_ssh as over_ssh,
     )
-    from simulator.calibration.kernels import KERNELS as KERNELS, Kernel as Kernel
-    from simulator.calibration.kernels.table import SIZED_KERNELS as SIZED_KERNELS, sized_kernel as sized_kernel
+    from simulator.calibration.kernels.table import SIZED_KERNELS as SIZED_KERNELS
     from simulator.calibration.load_recording import record_load as record_load
     from simulator.calibration.neighbours.campaign import (
         NeighboursWishes as NeighboursWishes,
@@ -140,8 +138,7 @@ if TYPE_CHECKING:
         Ranks as Ranks,
         RealRun as RealRun,
     )
-    from simulator.calibration.speed.real_source import MEMORY_SHARE as MEMORY_SHARE, RealSource as RealSource
-    from simulator.calibration.speed.sampling import Effort as Effort, Ends as Ends
+    from simulator.calibration.speed.real_source import RealSource as RealSource
     from simulator.calibration.speed.speeds import (
         drift_of as drift_of,
         fit_speed as fit_speed,

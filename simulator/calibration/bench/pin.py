@@ -5,9 +5,6 @@ processor of each rank, separated by commas. The rank comes from what the launch
 other PMI, Open MPI, PMIx, Slurm). The rank gets a session of its own: Linux shares a processor between sessions first
 and between the processes of each second (autogroup), so that ranks and competitors weigh the same only if each has its
 own. `python -I -S pin.py driver=NUMBER -- COMMAND...` becomes a command that ends with the process of that number.
-
-It is no job of the worker: it runs before each rank, nothing but the standard library is used, and it starts in
-milliseconds.
 """
 
 import ctypes

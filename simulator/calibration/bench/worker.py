@@ -4,10 +4,8 @@ DRIVER is the number of the process that started it and that it ends with, or un
 listens; CPUS the logical processors that it may use, with commas, or `any`. Each line of input is a command in JSON,
 `{"do": JOB, ...}`: the subject's job of that name is called with the rest, and what it returns is the answer, one line;
 None is no answer. A job that is a generator yields its answer and then goes on, until `command_waits` at most. A fault
-is answered as `{"fault": "..."}` and ends the process, as the end of input does.
-
-A subject is a module with `jobs`, which is called with the further arguments, sets up what is kept between commands and
-returns the jobs by name. So a new subject is one file and a row of the table here; no other module is ever imported.
+is answered as `{"fault": "..."}` and ends the process, as the end of input does. A subject is a row of the table here
+and a module with `jobs`, which is called with the further arguments and returns the jobs by name.
 """
 
 import importlib

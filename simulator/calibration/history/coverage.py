@@ -23,8 +23,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats
 from simulator.base.documents import FLAT, by_field, read
 from simulator.base.errors import ScenarioError
 from simulator.base.intervals import LEVEL, of_share
@@ -32,21 +32,9 @@ from simulator.base.machine import Machine
 from simulator.calibration.history.learnt import keep, kept
 from simulator.models.doubt import COMMON, Doubt
 
-# Predictions compared with real runs: what each verification compared, kept for `apportion lab history`.
-#
-# What is compared. A measured median of n runs is neither one run nor the true mean, so two things are asked:
-#
-# - The stated interval of the mean, around what a median of runs is expected to be (by simulated noise a median is a
-#   little off the mean), widened by the median's own sampling error: with half-width h and standard deviation s of the
-#   median, both of logarithms, it reaches to `sqrt(h^2 + (z s)^2)`, z being the normal quantile of the level.
-# - Of single runs, the share inside the interval that is stated of one run.
-
-
-Floats = NDArray[np.float64]
 _KIND = "verification"
 """Of the lines in the state file."""
 Kind = Literal["kernel", "command", "allocation", "regression"]
-KINDS: tuple[Kind, ...] = ("kernel", "command", "allocation", "regression")
 RUNS_OF_ALL = 4.0
 """Runs that the scatter of all cases counts as, added to those of one."""
 LEAST_SD = 1e-9
@@ -68,7 +56,13 @@ UNKNOWN = "cause unknown"
 
 @dataclass(frozen=True)
 class Comparison:
-    """One prediction, and the real runs that tested it; times in seconds."""
+    """One prediction, and the real runs that tested it; times in seconds.
+
+    A measured median of n runs is neither one run nor the true mean. So the stated interval of the mean is taken around
+    what a median of runs is expected to be, and widened by the median's own sampling error: with half-width h and
+    standard deviation s of the median, both of logarithms, it reaches to `sqrt(h^2 + (z s)^2)`, z being the normal
+    quantile of the level. Of single runs, the share inside the interval of one run counts.
+    """
 
     kind: Kind
     """What was predicted: runs of one of our kernels, of a command, of an allocation, or by a regression."""

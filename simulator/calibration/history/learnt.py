@@ -5,7 +5,8 @@ square, over the sizes that both cover, of the logarithm of the ratio of their v
 medians explain, is one observation of the variance of drift. It needs no division by 2: what is in doubt is the change
 between two instants too, that of measuring and that of use. Observations are cut off at four times the larger of their
 median and the default, and the default of 5 % counts as four of them:
-`variance = (4 * 0.05^2 + sum of observations) / (4 + their number)`.
+`variance = (4 * 0.05^2 + sum of observations) / (4 + their number)`. What is learnt is kept as JSON lines in the user's
+state folder and written into models when these are made: no simulation looks it up.
 """
 
 import datetime
@@ -26,13 +27,6 @@ from simulator.base.errors import ApportionError, ScenarioError
 from simulator.base.machine import Machine, this_machine
 from simulator.calibration.bench.journal import plain
 from simulator.models.doubt import DRIFT
-
-# What commands learnt of this machine, kept for those that follow: calibrations and verifications, a line for each.
-#
-# One file of JSON lines in the user's state folder (`files.user_state`), which only grows. Each line says its kind,
-# when and on which machine it was made; lines of other machines are ignored. Nothing is looked up here while
-# simulating: what is learnt is written into models when these are made.
-
 
 FORMAT = 1
 NAME = "learnt.jsonl"

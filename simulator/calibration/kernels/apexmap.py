@@ -3,10 +3,8 @@
 Words have sums that are known, and starts are drawn beforehand. They do not depend on what is read, so that the
 processor may have several accesses under way: the latency seen is that of independent accesses. The words of a stretch
 are added one by one, in order, as a C compiler leaves that loop: time grows by the same for every further word, and
-never falls below that of an addition.
-
-The kernel reads as many of its n words as there are. Size: the n words and one start per stretch. Volume: words read, L
-per start (apex-map-memory-models, section 2).
+never falls below that of an addition. The size of the kernel is its n words and one start per stretch, its volume the
+words read, L per start (apex-map-memory-models, section 2).
 """
 
 from collections.abc import Callable
