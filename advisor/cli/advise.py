@@ -331,17 +331,21 @@ def _simulated(scenario: Path, search: Search, shown: Shown, written: Written) -
         exports = export_files(loaded, made.configuration) if output is not None and output.suffix != ".json" else ()
         more: Any = {"explanation": explanation, "measured": measured, "exports": tuple(exports)}
         advice = advice_of(loaded, made, top=shown.top, fronts=fronts, **more)
-        page = _page(advice, loaded, made, output, shown.top)
-        write = partial(_write, written, advice, page, loaded, made)
+        drawn = output is not None and output.suffix != ".json"
+        run = next_line("advise", "host files, launch lines and a report", output=output or "out/advice")
+        page = page_of_advice(advice, loaded, made, (run,), drawn=drawn, top=shown.top)
+        write = partial(save_advice, output, written.hostfile, advice, page, loaded, made)
         finish(advice, page, write=write, said=_written(output), form=written.table_form)
 
 
-def _page(
+def page_of_advice(
     advice: "Advice",
     scenario: "simulator.Scenario",
     recommendation: "Recommendation",
-    output: Path | None,
-    top: int | None,
+    run: tuple["blocks.Command", ...],
+    *,
+    drawn: bool,
+    top: int | None = None,
 ) -> "blocks.Page":
     """The page, with all that is drawn where it is written."""
     from advisor.report.advice import advice_page
@@ -351,13 +355,12 @@ def _page(
     compared, chosen = scenario.with_configurations(recommendation.candidates), recommendation.configuration
     also = recommendation.strategies.also
     before = also.get(recommendation.reference, recommendation.reference)
-    if output is None or output.suffix == ".json":
-        drawn = Illustration((), "", None, simulator.shares_of(compared, None, chosen))
-    else:
+    if drawn:
         shown = (chosen.name, before, *_rivals(recommendation))
-        drawn = illustration(compared, recommendation.runs, shown, before=before, launched=True)
-    run = next_line("advise", "host files, launch lines and a report", output=output or "out/advice")
-    return advice_page(advice, drawn, (run,), top=top or MOST_RANKED)
+        illustrated = illustration(compared, recommendation.runs, shown, before=before, launched=True)
+    else:
+        illustrated = Illustration((), "", None, simulator.shares_of(compared, None, chosen))
+    return advice_page(advice, illustrated, run, top=top or MOST_RANKED)
 
 
 def _written(output: Path | None) -> dict[str, str]:
@@ -433,8 +436,9 @@ def _kept(output: Path | None, scenario: "simulator.Scenario", asked: dict[str, 
     files.remove(path)
 
 
-def _write(
-    written: Written,
+def save_advice(
+    output: Path | None,
+    hostfile: Path | None,
     advice: "Advice",
     page: "blocks.Page",
     scenario: "simulator.Scenario",
@@ -444,7 +448,6 @@ def _write(
     from advisor.advise.export import export_files, save_exports
     from advisor.report.html import render_page
 
-    output, hostfile = written.output, written.hostfile
     if output is not None and output.suffix == ".json":
         files.write_json(output, advice.to_dict())
     elif output is not None:

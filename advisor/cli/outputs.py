@@ -88,14 +88,14 @@ def _checked(run: Callable[..., Any], name: str) -> Callable[..., Any]:
         folder = None if given.get("only") else _folder(name, given)
         if folder is None:
             return run(**given)
-        with _alone_in(folder, name) as end:
+        with alone_in(folder, name) as end:
             try:
                 found = run(**given)
             except typer.Exit as error:
                 if error.exit_code in {0, 1}:
-                    end(partial(_keep, run, name, given))
+                    end(partial(keep_made, run, name, given))
                 raise
-            end(partial(_keep, run, name, given))
+            end(partial(keep_made, run, name, given))
             return found
 
     more = {"as_json": Json} | ({"full": Full} if name in ANSWERS else {})
@@ -149,7 +149,7 @@ def _folder(name: str, given: Mapping[str, Any]) -> Path | None:
 
 
 @contextmanager
-def _alone_in(folder: Path, name: str) -> Iterator[Callable[[Callable[[], None]], None]]:
+def alone_in(folder: Path, name: str) -> Iterator[Callable[[Callable[[], None]], None]]:
     """Have a folder of results to oneself; what comes with it ends the results well, by keeping what made them.
 
     The folder says by its manifest from the beginning whose it is: so it is ours after `kill -9`, too. Where nothing
@@ -232,7 +232,7 @@ def _listed(there: Path, written: set[Path]) -> set[str]:
     return {path.relative_to(there).as_posix() for path in whole if path.is_relative_to(there) and path.is_file()}
 
 
-def _keep(run: Callable[..., Any], name: str, given: dict[str, Any]) -> None:
+def keep_made(run: Callable[..., Any], name: str, given: dict[str, Any]) -> None:
     """Keep in a folder of results what running the command again needs."""
     folder = given.get("output")
     if name not in RERUN or folder is None or not folder.is_dir() or given.get("only") or given.get("join"):

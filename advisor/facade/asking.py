@@ -2,22 +2,32 @@
 
 import json
 import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+from advisor.advise.advice import advice_of
+from advisor.advise.export import export_files
 from advisor.advise.objectives import Objective
 from advisor.advise.recommendation import VARIED, Recommendation, recommend
 from advisor.cluster import PROGRAMS, ClusterWish, measure_here
+from advisor.facade.kept import kept_in
+from advisor.report import simulation
+from advisor.report.html import render_page
+from advisor.report.verification import page_with_scorecard
+from advisor.report.whatif import whatif_page
 from advisor.verification.asking import plan_verification
 from advisor.verification.check import Verified
 from advisor.verification.check import verify as run_plan
 from advisor.whatif import WhatIf
 from advisor.whatif import what_if as vary_scenario
+from advisor.whatif.asking import varied
 from simulator import (
     RunSet,
     Scenario,
     ScenarioError,
+    documents,
     dump_scenario,
     files,
     given,
@@ -71,7 +81,13 @@ def save(scenario: Scenario, path: str | Path) -> None:
 
 
 def simulate(
-    what: Asked, *, replications: int | None = None, seed: int | None = None, engine: str = "auto", timelines: int = 0
+    what: Asked,
+    *,
+    replications: int | None = None,
+    seed: int | None = None,
+    engine: str = "auto",
+    timelines: int = 0,
+    folder: str | Path | None = None,
 ) -> RunSet:
     """Simulate every configuration of a scenario on the same draws.
 
@@ -90,6 +106,8 @@ def simulate(
         `auto`, `process` or `compiled`; results are the same.
     timelines
         How many replications keep their operations, for `runs.timeline(...)`.
+    folder
+        Where tables, pictures and a report go, which `apportion rerun` makes again.
     """
     given.check_choice(engine, ENGINES, where="simulate: engine")
     scenario = load(what)
@@ -98,13 +116,21 @@ def simulate(
         raise ScenarioError(
             f"simulate: the scenario has no configurations; give some, such as {example}, or ask advise"
         )
-    runs = run(
-        scenario,
-        replications=_count(replications, "simulate: replications", least=1),
-        seed=_count(seed, "simulate: seed"),
-        engine=engine,  # type: ignore[arg-type] # checked above
-        log_replications=timelines,
-    )
+    drawn: dict[str, Any] = {
+        "replications": _count(replications, "simulate: replications", least=1),
+        "seed": _count(seed, "simulate: seed"),
+    }
+    with kept_in(folder, "simulate", _whole(what), **drawn) as (place, _):
+        runs = run(
+            scenario,
+            **drawn,
+            engine=engine,  # type: ignore[arg-type] # checked above
+            log_replications=max(timelines, int(place is not None)),
+        )
+        if place is not None:
+            found = simulation.simulation_of(scenario, runs, level=intervals.LEVEL)
+            page = simulation.page_of_runs(scenario, runs, found, (), drawn=True)
+            simulation.save_simulation(scenario, runs, place, found, page, "csv")
     return reaching(scenario, runs)
 
 
@@ -117,6 +143,7 @@ def advise(
     replications: int | None = None,
     seed: int | None = None,
     level: float = intervals.LEVEL,
+    folder: str | Path | None = None,
 ) -> Recommendation:
     """Find who should get how much: PEs, processes on each and units of each.
 
@@ -138,20 +165,31 @@ def advise(
         In place of the scenario's own.
     level
         How often stated intervals hold.
+    folder
+        Where host files, the advice and a report go, which `apportion rerun` makes again.
     """
     given.check_choice(objective, get_args(Objective), where="advise: objective")
     varied = (vary,) if isinstance(vary, str) else vary
     for name in varied or ():
         given.check_choice(name, VARIED, where="advise: vary")
-    return recommend(
-        load(what),
-        objective=objective,
-        vary=varied,
-        budget_s=None if budget is None else _budget(budget, "advise: budget"),
-        replications=_count(replications, "advise: replications", least=1),
-        seed=_count(seed, "advise: seed"),
-        level=_level(level, "advise: level"),
-    )
+    scenario = load(what)
+    drawn: dict[str, Any] = {
+        "replications": _count(replications, "advise: replications", least=1),
+        "seed": _count(seed, "advise: seed"),
+        "level": _level(level, "advise: level"),
+    }
+    budget_s = None if budget is None else _budget(budget, "advise: budget")
+    stated = {"objective": objective, "vary": _vary(varied), "budget": budget_s and f"{budget_s:g}s"}
+    with kept_in(folder, "advise", _whole(what), **drawn, **stated) as (place, _):
+        found = recommend(scenario, objective=objective, vary=varied, budget_s=budget_s, **drawn)
+        if place is not None:
+            from advisor.cli.advise import page_of_advice, save_advice
+
+            exports = tuple(export_files(scenario, found.configuration))
+            advice = advice_of(scenario, found, exports=exports)
+            page = page_of_advice(advice, scenario, found, (), drawn=True)
+            save_advice(place, None, advice, page, scenario, found)
+    return found
 
 
 def what_if(  # noqa: PLR0913 - all by name
@@ -181,7 +219,7 @@ def what_if(  # noqa: PLR0913 - all by name
         Whether the work is divided again at each point, or as the scenario's configurations say; None: again where the
         platform changes by more than its loads.
     folder
-        Where every point is kept as it is found.
+        Where every point is kept as it is found, with their table and a report; `apportion rerun` makes it again.
     workers
         Processes that answer; 0 for this one.
     """
@@ -190,17 +228,19 @@ def what_if(  # noqa: PLR0913 - all by name
     for path, values in vary.items():
         where = f"what_if: vary: {path}"
         given.check_is(values, Iterable, where=where, give="a list of values, such as ['x1', 'x2']")
-    return vary_scenario(
-        what if isinstance(what, Scenario) else _file_of(what),
-        vary,
-        advise=advise,
-        zipped=zipped,
-        replications=_count(replications, "what_if: replications", least=1),
-        seed=_count(seed, "what_if: seed"),
-        level=_level(level, "what_if: level"),
-        folder=folder,
-        workers=workers,
-    )
+    asked: dict[str, Any] = {
+        "advise": advise,
+        "zipped": zipped,
+        "replications": _count(replications, "what_if: replications", least=1),
+        "seed": _count(seed, "what_if: seed"),
+        "level": _level(level, "what_if: level"),
+    }
+    texts = [f"{one.path}={','.join(one.values)}" for one in varied(vary)]
+    with kept_in(folder, "whatif", _whole(what), vary=texts, **asked) as (place, whole):
+        found = vary_scenario(whole, vary, folder=place, workers=workers, **asked)
+        if place is not None:
+            files.write_text(place / "report.html", render_page(whatif_page(found.found, ())))
+    return found
 
 
 def verify(
@@ -212,6 +252,7 @@ def verify(
     dynamic: bool = False,
     seed: int | None = None,
     level: float = intervals.LEVEL,
+    folder: str | Path | None = None,
 ) -> Verified:
     """Really run the recommended configuration and the others on this machine, and compare with the prediction.
 
@@ -229,20 +270,27 @@ def verify(
         Also let units move while it runs.
     seed, level
         In place of the scenario's own; how often stated intervals hold.
+    folder
+        Where the result and a report go, which `apportion rerun` makes again.
     """
     if advice is not None:
         give = "what advise(...) found, or leave it out"
         given.check_is(advice, Recommendation, where="verify: advice", give=give)
-    plan = plan_verification(
-        what if isinstance(what, Scenario) else _path_of(what),
-        advice,
-        command=command,
-        budget_s=_budget(budget, "verify: budget"),
-        seed=_count(seed, "verify: seed"),
-        level=_level(level, "verify: level"),
-        dynamic=dynamic,
-    )
-    return run_plan(plan, kept=None, on_progress=lambda _found, _share: None)
+    budget_s = _budget(budget, "verify: budget")
+    asked: dict[str, Any] = {
+        "seed": _count(seed, "verify: seed"),
+        "level": _level(level, "verify: level"),
+        "dynamic": dynamic,
+    }
+    whole = what if isinstance(what, Scenario) else _path_of(what)
+    words = None if command is None else shlex.join(command)
+    with kept_in(folder, "verify", whole, **asked, command=words, budget=f"{budget_s:g}s") as (place, _):
+        plan = plan_verification(whole, advice, command=command, budget_s=budget_s, **asked)
+        found = run_plan(plan, kept=None, on_progress=lambda _found, _share: None)
+        if place is not None:
+            files.write_json(place / "verification.json", documents.to_dict(found))
+            files.write_text(place / "report.html", render_page(page_with_scorecard(found, ())))
+    return found
 
 
 def measure(
@@ -284,6 +332,19 @@ def measure(
         raise ScenarioError(f"measure: budget: {found}; give {LEAST_BUDGET_S:g}s or more")
     wish = ClusterWish(kernel, words, asked, budget_s, given.whole(seed, where="measure: seed", least=0))
     return measure_here(wish, None if folder is None else Path(folder))
+
+
+def _whole(what: Asked) -> Scenario | Path:
+    """A scenario as it is, or its file."""
+    return what if isinstance(what, Scenario) else _file_of(what)
+
+
+def _vary(varied: Sequence[str] | None) -> str | None:
+    """What varies, in the word that the command line has for it."""
+    names = set(varied or ())
+    if "scheduling" in names:
+        return "scheduling"
+    return ("both" if len(names) > 1 else names.pop()) if names else None
 
 
 def _path_of(what: object) -> Path:
