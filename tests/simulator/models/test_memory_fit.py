@@ -9,8 +9,8 @@ import pytest
 from simulator.base.errors import ScenarioError
 from simulator.base.files import write_json
 from simulator.calibration import load_memory_model
-from simulator.calibration.apex.held_out import fit_held_out
 from simulator.models import MemoryModel, MemoryTimes, select_model
+from simulator.models.memory.file import fit_memory
 from simulator.models.memory.forms import FORMS, Constants, fit_form, standard_errors
 from simulator.models.memory.selection import _folds, faults_of
 
@@ -184,8 +184,8 @@ def test_the_number_of_levels_is_found_in_4_of_5_draws(levels):
 
 
 def test_a_model_of_cells_measured_here_is_read_back(tmp_path):
-    judged = fit_held_out(timed(grid(alphas=(0.5, 1), runs=(1, 64)), truth(2), seed=7), seed=1)
-    write_json(tmp_path / "m.json", judged.to_dict() | {"sweep": {"visits": 3}, "cells": []})
+    fit = fit_memory(timed(grid(alphas=(0.5, 1), runs=(1, 64)), truth(2), seed=7))
+    write_json(tmp_path / "m.json", fit.to_dict() | {"sweep": {"visits": 3}, "cells": []})
     again = load_memory_model(tmp_path / "m.json")
-    assert again.model.levels == judged.fit.model.levels
-    assert [form.name for form in again.models] == [candidate.name for candidate in judged.fit.selection.candidates]
+    assert again.model.levels == fit.model.levels
+    assert [form.name for form in again.models] == [candidate.name for candidate in fit.selection.candidates]
