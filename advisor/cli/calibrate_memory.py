@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.declared import only_with, only_without, option
+from advisor.cli.declared import only_without, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import memory_blocks
 from advisor.cli.options import (
@@ -68,11 +68,6 @@ class Table:
     replay: Path | None = option(
         "A recorded table M_words,alpha,L,time_per_word_s to fit.", metavar="TABLE.csv", **INPUT
     )
-    compare: bool = option(
-        "Compare fitted capacities with what this system reports.",
-        only_with("replay", why="where this machine is compared with anyway"),
-        names=("--compare-with-this-machine",),
-    )
 
 
 def memory(
@@ -92,8 +87,7 @@ def memory(
         files.remove(store)
         return
     sweeps = None if swept is None else calibration.swept_by_kernel(swept)
-    machine = simulator.this_machine() if given.compare else None
-    _finish(calibration.fit_memory_table(given.replay, machine=machine, sweeps=sweeps), [], output)
+    _finish(calibration.fit_memory_table(given.replay, sweeps=sweeps), [], output)
 
 
 def _finish(

@@ -120,7 +120,6 @@ class Made:
         Only(("with --time or --phases",), _read_times, why="where the wall clock counts"),
         RUN,
     )
-    folder: Path | None = option("Where the program runs; by default RUNS.work, next to the output.", RUN)
     local: bool = option(
         "Ranks on this machine's processors as CLUSTER.yaml says, with real busy loops.",
         RUN,
@@ -249,7 +248,7 @@ def _run(plan: Path, asked: Made, budget: str | None, output: Path) -> None:
         raise ScenarioError("--run needs --command; give the program to run")
     made = calibration.read_plan(plan)
     simulator.require_linux()
-    work = output.with_name(f"{output.stem}.work") if asked.folder is None else asked.folder
+    work = output.with_name(f"{output.stem}.work")  # where the program runs
     limits = calibration.Limits(
         made.budget_s if budget is None else units.parse_duration(budget, field="--budget"),
         None if asked.limit is None else units.parse_duration(asked.limit, field="--limit"),

@@ -78,8 +78,6 @@ class Jobs:
     count: int = option("How many.", STREAM, default=50_000, names=("--jobs",), min=1, metavar="N")
     processors: int = option("Of the machine.", STREAM, default=128, min=1, metavar="N")
     load: float | None = option("Offered load, by stretching gaps between arrivals; as drawn by default.", STREAM)
-    start_hour: float = option("Hour of the day at second 0.", STREAM, default=0.0, metavar="H")
-    users: int | None = option("How many; sqrt(jobs) by default.", STREAM, min=1, metavar="N")
     estimates: Literal["none", "exact", "tsafrir"] = option(
         "Limits: none, the run times, or as users state them (Tsafrir, Etsion and Feitelson).", STREAM, default="none"
     )
@@ -110,7 +108,7 @@ def generate(
     if not output.name.endswith(ENDINGS):
         raise ScenarioError(f"--output: {output} is no name of a log; let it end in {' or '.join(ENDINGS)}")
     check_room(output, folder=False, needed_bytes=jobs.count * LINE_BYTES)
-    shape: Any = {"kind": jobs.jobs_kind, "load": jobs.load, "start_hour": jobs.start_hour, "users": jobs.users}
+    shape: Any = {"kind": jobs.jobs_kind, "load": jobs.load}
     try:
         stream = simulator.lublin(jobs.count, processors=jobs.processors, seed=seed, **shape)
         stream = _with_limits(stream, jobs.estimates, jobs.most, seed)

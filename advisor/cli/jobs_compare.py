@@ -84,7 +84,6 @@ class Choices:
     metric: str = option(
         "wait, slowdown, p95-wait, p95-slowdown, turnaround, makespan ...", default="wait,slowdown", metavar="M1,M2,..."
     )
-    all_pairs: bool = option("Each with each, in place of each with the base.")
     warm_up: WarmUp = 0.01
 
 
@@ -115,7 +114,6 @@ def compare(
             source,
             compares,
             metrics=_words(choices.metric),
-            all_pairs=choices.all_pairs,
             warm_up=choices.warm_up,
             **streams.drawn(),
             progress=text,

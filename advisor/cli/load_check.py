@@ -26,7 +26,6 @@ class Against:
 
     kernel: str = option("A kernel of ours that is really run.", default="dgemm")
     load: str = option("Share of the time for which a competitor is there.", default="40%")
-    period: str = option("One time on and off of the competitor.", default="1s")
     interval: str = option("Of the recording of its load.", default="100ms")
     history: str = option("How long its load is recorded; all of it counts.", default="60s")
     durations: str = option("Times that runs take on an idle PE; the sizes follow.", default="100ms,500ms,2s")
@@ -48,7 +47,6 @@ def load_check(against: Against, output: Path | None = folder("recording, band a
         kernel=against.kernel,
         cpu=simulator.this_machine().cores[-1].cpu if against.cpu is None else against.cpu,
         load=read_share(against.load, "--load"),
-        period_s=units.parse_duration(against.period, field="--period"),
         interval_s=units.parse_duration(against.interval, field="--interval"),
         history_s=units.parse_duration(against.history, field="--history"),
         durations_s=tuple(units.parse_duration(text, field="--durations") for text in against.durations.split(",")),

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.declared import only_with, only_without, option
+from advisor.cli.declared import only_without, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import lines, warned
 from advisor.cli.options import COLUMN, LENGTH, Plot
@@ -25,7 +25,6 @@ class Windows:
     window: Annotated[str, LENGTH]
     history: str | None = option("Latest samples that count, or durations; all by default.", metavar="H1,H2,...")
     study: bool = option("How often later loads stayed within the bounds, for each --history.")
-    every: int | None = option("Samples between two forecasts; a window's 60th by default.", only_with("study"), min=1)
     ideal: str | None = option("Run times on an idle PE, such as 10s,1min: predict theirs.", only_without("study"))
 
 
@@ -49,7 +48,7 @@ def trace(
     if windows.study:
         if not lengths:
             raise ScenarioError("--study needs --history, such as 2min,4min; give it")
-        _study(found, lengths, step_s, width, windows.every, plot)
+        _study(found, lengths, step_s, width, plot)
         return
     if len(lengths) > 1:
         raise ScenarioError(f"--history is {windows.history!r}; give one length, or add --study")
@@ -88,12 +87,11 @@ def _study(
     lengths: list[int],
     step_s: float,
     width: int,
-    every: int | None,
     plot: Path | None,
 ) -> None:
     from simulator.load_traces import load_study
 
-    rows = load_study(found, lengths, window=width, every=every)
+    rows = load_study(found, lengths, window=width)
     if plot is not None:
         simulator.plots.load_study(rows, step_s=step_s).save(plot)
     about = {"format": 1, "command": "lab trace", "step_s": step_s, "window": width}

@@ -97,7 +97,7 @@ def test_help_says_where_an_option_has_an_effect(command):
     [
         ("calibrate speed --replay x --cpu 0", "cpu"),
         ("lab generate constant -o y --seed 0", "seed"),
-        ("show two-cores.json --kernel k", "kernel"),
+        ("show two-cores.json --column load", "column"),
         ("whatif two-cores --only 00 --workers 1", "workers"),
         ("jobs run KTH.swf --quantile 0.5", "quantile"),
         ("cluster --kernel stencil -- ./program", "kernel"),
