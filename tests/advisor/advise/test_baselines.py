@@ -95,7 +95,7 @@ def test_equal_work_leaves_nodes_out_with_equal_units():
     assert max(found["without-old3"].partition) - min(found["without-old3"].partition) <= 1
 
 
-@pytest.mark.parametrize("name", ["a: b, {c}", "knöten '#", "equal"])
+@pytest.mark.parametrize("name", ["knöten '#, {c}", "equal"])
 def test_names_with_odd_characters_survive(name, tmp_path):
     busy = (f"{name}1", f"{name}2")
     made = cluster({"fine": 2e9, "also": 1e9, **dict.fromkeys(busy, 1e9)}, loads=dict.fromkeys(busy, DAY))

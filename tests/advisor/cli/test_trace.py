@@ -92,7 +92,7 @@ replications: 5
 """
 
 
-@pytest.mark.parametrize("command", ["check", "simulate", "advise"])
+@pytest.mark.parametrize("command", ["check", "simulate"])
 def test_the_end_in_use_is_said_where_nothing_says_it(tmp_path, command):
     (tmp_path / "s.yaml").write_text(LOADED)
     (tmp_path / "day.csv").write_text(DAY)
