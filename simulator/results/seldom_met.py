@@ -32,7 +32,7 @@ def reaching(scenario: Scenario, runs: RunSet) -> RunSet:
     for clock in sorted(shares, key=shares.__getitem__)[:MOST]:
         load = scenario.platform.pes[clock].load
         met = np.zeros(count, dtype=np.bool_) if load is None else _there(load, starts_s[:, clock])
-        if load is None or met.sum() >= MET:
+        if load is None or met.sum() >= min(MET, count):
             continue
         under_s = np.mean([_under(scenario, clock, *at) for at in enumerate(_starts(load))], axis=0)
         if_met_s = means_s + (MET - met.sum()) / count * (under_s - makespans_s[:, ~met].mean(axis=1))

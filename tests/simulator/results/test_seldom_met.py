@@ -52,6 +52,9 @@ def test_what_was_met_counts_and_what_is_met_often_enough_stays():
         high = reaching(scenario, runs).described("one")["high"]
         assert high == pytest.approx(max(runs.described("one")["high"], 1 + max(met, 3) / 200), rel=1e-5)
     assert reaching(beside(0.02, 20), run(beside(0.02, 20))).reach_s is None
+    two = (beside(0.1, 20, replications=2, seed=seed) for seed in range(1000))
+    scenario, runs = next((one, runs) for one in two if (runs := run(one)).makespan_s.min() > 1.9)
+    assert reaching(scenario, runs).reach_s == pytest.approx(2.0), "both runs met it, and none is left to compare"
     fixed = beside(0.001, 1, replications=1)
     assert reaching(fixed, run(fixed)).reach_s is None
 
