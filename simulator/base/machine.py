@@ -272,12 +272,6 @@ def busy_seconds() -> dict[int, float]:
     return spent
 
 
-def waited_seconds() -> float:
-    """Seconds that this process was ready while another had its processor; 0 where the system does not tell."""
-    words = (_text(Path("/proc/self/schedstat")) or "").split()
-    return int(words[1]) / 1e9 if len(words) > 1 else 0.0
-
-
 def runnable_now() -> int:
     """How many processes of this machine run or wait for a processor at this instant, the caller not counted."""
     runnable = (_text(Path("/proc/loadavg")) or "0 0 0 1/1 1").split()[3].partition("/")[0]
