@@ -40,12 +40,8 @@ def kinds_of(scenario: Scenario, *, most: int | None = None, across: bool = Fals
     PEs of a kind share with as many others by the same laws. The first ones of a node lie in different sharing domains,
     so that as few as can be share one.
 
-    Parameters
-    ----------
-    most
-        Most processes on one PE; by default its cores.
-    across
-        The first PEs lie on different nodes, too, where these have domains; else one node comes after the other.
+    `most`: most processes on one PE; by default its cores.
+    `across`: the first PEs lie on different nodes, too, where these have domains; else one node comes after the other.
     """
     platform, order = scenario.platform, Order(scenario)
     alike: dict[Hashable, list[int]] = {}

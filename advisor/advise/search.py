@@ -34,7 +34,7 @@ def search(space: Space, judge: Judge, given: Sequence[Configuration], *, allowe
     It begins with those given: the baselines and the user's own. What is not `allowed` may not be advised, nor tried.
     """
     try:
-        judge.of([space.without_idle(one) for one in given if allowed(one)])
+        judge.of([space.without_idle(space.in_order(one)) for one in given if allowed(one)])
         for propose in STARTS:
             _turn(space, judge, propose, allowed)
     except OutOfBudgetError:

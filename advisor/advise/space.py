@@ -98,6 +98,16 @@ class Space:
         """Processes in the order of the PEs, those of one PE side by side."""
         return tuple(sorted(placement, key=self.order.rank.__getitem__))
 
+    def in_order(self, configuration: Configuration) -> Configuration:
+        """The same with ranks in the order of the PEs: how a file orders them must not decide where a search begins."""
+        placed, parts = configuration.placement, configuration.partition
+        ranks = sorted(range(len(placed)), key=lambda rank: self.order.rank[placed[rank]])
+        if configuration.grid is not None or not self.takes(len(placed)):
+            return configuration
+        return replace(
+            configuration, placement=tuple(placed[at] for at in ranks), partition=tuple(parts[at] for at in ranks)
+        )
+
     def groups(self, placement: Sequence[int], *, edges: bool = False) -> list[list[int]]:
         """Processes that are alike, by their ranks; a master is alone.
 

@@ -117,12 +117,8 @@ def most_processes(scenario: Scenario, vary: Sequence[str], *, oversubscribe: bo
     More are where PEs have one core and shares must be equal: what the fastest PE is worth. Where unequal shares do the
     same, more processes than cores gain only at the expense of other programs, and have to be asked for.
 
-    Parameters
-    ----------
-    vary
-        What may vary; without `allocation` each PE has one process.
-    oversubscribe
-        Allow them in any case: what the fastest PE is worth, twice the cores at the least.
+    `vary`: what may vary; without `allocation` each PE has one process.
+    `oversubscribe`: allow them in any case: what the fastest PE is worth, twice the cores at the least.
     """
     if "allocation" not in vary:
         return 1
@@ -150,10 +146,7 @@ def tied(values: Sequence[float], losses: Sequence[float | None], moving: Sequen
     Where no losses are known, what is nearly the least objective is a tie too. Where units move in the best and the
     best of the others loses at most `WORTH_MOVING`, the tie is among those others.
 
-    Parameters
-    ----------
-    values, losses, moving
-        Objective and expected loss of each, and whether its units move; (candidate,). None moves by default.
+    `values`, `losses`, `moving`: objective, expected loss and whether its units move, by default not; (candidate,).
     """
     moving = moving or [False] * len(values)
     best = ties.first_least(values)

@@ -56,6 +56,17 @@ def test_the_node_that_holds_all_keys_has_the_first_process(tmp_path):
     assert sort.lacking_bytes(made) == 0
 
 
+def test_the_order_of_ranks_in_a_file_does_not_decide_where_a_search_begins(stencil):
+    space = Space(stencil)
+    for ranks in ((0, 1, 0, 1), (1, 0, 0, 1)):
+        units = tuple(10 + 5 * pe for pe in ranks)
+        made = space.in_order(Configuration("mine", (170 - sum(units), *units), (0, *ranks)))
+        assert made.placement == (1, 1, 0, 0, 0)  # the faster node first
+        assert sorted(made.partition[:2]) == [15, 15]
+    grid = Configuration("grid", (100, 100), (0, 1), (1, 2))
+    assert space.in_order(grid) is grid
+
+
 def test_the_best_may_be_asked_for_among_those_of_the_same_processes(stencil):
     space = Space(stencil)
     judge = Judge(space, Spending(), draws=1)
