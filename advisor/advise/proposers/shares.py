@@ -149,6 +149,19 @@ def moved(space: Space, judge: Judge, *, step: float) -> Iterator[Configuration]
             near += [(early, one) for one in places] + [(one, late) for one in places]
             pairs = list(dict.fromkeys(pair for pair in near if pair[0] != pair[1]))
         yield from _between(space, best, groups, pairs, [step])
+        yield from _spread(space, best, groups, step)
+
+
+def _spread(space: Space, base: Configuration, groups: list[list[int]], step: float) -> Iterator[Configuration]:
+    """Units of one group to all others, or from them: where all have to give, no pair gains (9 % in a stencil)."""
+    sizes = np.array([len(group) for group in groups])
+    shares = np.array([sum(base.partition[rank] for rank in group) for group in groups], dtype=np.float64)
+    total = shares.sum()
+    for one, sign in itertools.product(range(len(groups)), (1, -1)):
+        if shares[one] < total:
+            changed = shares * (1 - sign * step * total / (total - shares[one]))
+            changed[one] = shares[one] + sign * step * total
+            yield _with(space, base, groups, np.maximum(changed, sizes * (shares > 0)))
 
 
 def _between(
@@ -173,7 +186,7 @@ def _between(
 def _heads(space: Space, configuration: Configuration) -> list[list[int]]:
     """Groups of processes whose units move together: as fine as can be."""
     alone = [[rank] for rank in range(len(configuration.partition))]
-    if len(alone) <= MOST_HEADS:
+    if len(alone) <= MOST_GROUPS:
         return alone
     fine = space.groups(configuration.placement, edges=True)
     return fine if len(fine) <= MOST_GROUPS else space.groups(configuration.placement)
