@@ -421,7 +421,7 @@ def _found(
     with spending.stage("baselines", until=BASELINES_UNTIL):
         for one in [*own, *found]:  # the first one whatever it takes
             if advisable(scenario, one, asked.most):
-                judge.of([judge.space.in_order(one)])
+                judge.of([judge.space.without_idle(judge.space.in_order(one))])
     _check_budget(spending)
     with spending.stage("search", until=SEARCH_UNTIL):
         if "partition" in vary:

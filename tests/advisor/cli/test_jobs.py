@@ -84,7 +84,6 @@ def test_a_folder_has_the_table_the_page_and_the_manifest(folder):
         "Averages over the jobs",
         "Busy PEs and queue over time",
         "Jobs on PEs over time",
-        "Bounded slowdown by",
     ):
         assert said in text
 

@@ -63,13 +63,9 @@ def test_machine_load_and_time_have_a_line_each():
     assert row(text, "Time").endswith("2.95 s with the equal split, 1.78 s as advised; measured")
 
 
-def test_speeds_are_given_in_gflops_and_unstable_points_counted():
+def test_unstable_points_are_counted():
     document = sample_document()
-    document["kernels"][0]["points"][0]["speed"]["mid"] = 31.0e9
-    text = render_text(document)
-    table = text[text.index("Measured points: speed in Gflop/s") :].splitlines()
-    assert row("\n".join(table), "dgemm, core0").split()[5] == "31.0"
-    assert "1 of 32 points not stable: " in text
+    assert "1 of 32 points not stable: " in render_text(document)
     document["kernels"][1]["points"][2] |= {"stable": False, "interval_percent": None}
     assert "2 of 32 points not stable: " in render_text(document)
     for kernel in document["kernels"]:
