@@ -46,4 +46,4 @@ def test_a_measurement_names_the_library(monkeypatch):
     monkeypatch.setattr(campaign, "MOST_SAMPLES", 3)
     found = measure_link_times(LinkPlan("mpi", max_bytes=64, budget_s=60), store=None)
     assert found.link.library
-    assert [row["samples"]["one_way"] for row in found.to_dict()["sizes"]] == [3] * 12
+    assert [size.samples["one_way"] for size in found.sizes] == [3] * 12
