@@ -177,5 +177,6 @@ def _time_s(capacities: tuple[float, ...], latencies: tuple[float, ...], gaps: t
         for k, (bound, latency, gap) in enumerate(zip(bounds, latencies, gaps, strict=True))
     ]
     plain: dict[str, Any] = {"form": "levels", "levels": levels, "correction": None, "spread": 0.0, "scores": []}
-    plain |= {"trained": {"M_words": [1, 1], "alpha": [1, 1], "L": [1, 1]}, "statistics": {}}
+    errors = dict.fromkeys(("mean_relative_error", "max_relative_error", "held_out_mean", "held_out_max"), 0.0)
+    plain |= {"trained": {"M_words": [1, 1], "alpha": [1, 1], "L": [1, 1]}, "statistics": {"points": 1} | errors}
     return float(MemoryModel.from_dict(plain).time_per_word_s(AT["M"], AT["alpha"], AT["L"]))

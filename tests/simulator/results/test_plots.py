@@ -266,12 +266,12 @@ def network_fit(**more):
     import numpy as np
 
     from simulator.models.network import PacketisedModel, fit_network, make_points
+    from simulator.models.network.file import CalibratedNetwork
 
     packets = PacketisedModel(300e-6, 200e-6, 100e-6, 0.5e-6, 1000.0, 400.0)
     size, hops = (column.reshape(-1) for column in np.meshgrid(np.arange(100, 20_001, 900), [1, 4]))
     fit = fit_network(make_points(size, hops, packets.time_s(size, hops)))
-    points = {"bytes": size.tolist(), "hops": hops.tolist(), "one_way_s": packets.time_s(size, hops).tolist()}
-    return {"points": points, "models": [form.to_dict() for form in fit.forms], "chosen": fit.chosen} | more
+    return CalibratedNetwork(fit, {}).to_dict() | more
 
 
 @pytest.mark.slow
