@@ -121,17 +121,14 @@ def simulate(
         "seed": _count(seed, "simulate: seed"),
     }
     with kept_in(folder, "simulate", _whole(what), **drawn) as (place, _):
-        runs = run(
-            scenario,
-            **drawn,
-            engine=engine,  # type: ignore[arg-type] # checked above
-            log_replications=max(timelines, int(place is not None)),
-        )
+        logged = max(timelines, int(place is not None))
+        made = run(scenario, **drawn, engine=engine, log_replications=logged)  # type: ignore[arg-type] # checked above
+        runs = reaching(scenario, made)
         if place is not None:
             found = simulation.simulation_of(scenario, runs, level=intervals.LEVEL)
             page = simulation.page_of_runs(scenario, runs, found, (), drawn=True)
             simulation.save_simulation(scenario, runs, place, found, page, "csv")
-    return reaching(scenario, runs)
+    return runs
 
 
 def advise(

@@ -22,6 +22,8 @@ VOLATILE = frozenset(
     }
 )
 """Entries at the top of a document that say when, where and how long, not what was found."""
+ENGINES = frozenset(("engine", "screened_by"))
+"""Entries that name an engine: which one a command takes depends on what is compiled, and their answers are equal."""
 NO_RESULTS = frozenset(("report.html",))
 """Pages: all that they show is in the documents."""
 VERSIONED = "hash"
@@ -122,7 +124,7 @@ def _lasting(path: Path) -> Any:
 def _in_data(before: Any, after: Any, place: str) -> Iterator[Difference]:
     """Where plain data differ; texts that are paths may."""
     if isinstance(before, dict) and isinstance(after, dict):
-        for key in [key for key in {**before, **after} if key != "screened_by"]:  # engines are equal
+        for key in [key for key in {**before, **after} if key not in ENGINES]:
             inside = f"{place}.{key}" if ":" in place else f"{place}: {key}"
             yield from _in_data(before.get(key), after.get(key), inside)
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):

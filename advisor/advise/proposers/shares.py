@@ -144,7 +144,7 @@ def moved(space: Space, judge: Judge, *, step: float) -> Iterator[Configuration]
         if len(groups) > MOST_HEADS:  # with the group before, the one after and the one that ends first or last
             ends = np.array([judge.ends(best)[group].mean() for group in groups])
             late, early = ties.first_most(ends), ties.first_least(ends)
-            near = [(one, (one + step) % len(groups)) for one in places for step in (1, -1)]
+            near = [(one, (one + way) % len(groups)) for one in places for way in (1, -1)]
             near += [(late, one) for one in places] + [(one, early) for one in places]
             near += [(early, one) for one in places] + [(one, late) for one in places]
             pairs = list(dict.fromkeys(pair for pair in near if pair[0] != pair[1]))

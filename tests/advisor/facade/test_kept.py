@@ -9,10 +9,10 @@ from tests.support.sweep_points import thread
 
 def cluster():
     fast = ap.nodes("fast[1-2]", cores=2, speeds={"stencil": "3 Gflop/s"})
-    slow = ap.nodes("slow", cores=2, speeds={"stencil": 1.5e9}, load=ap.busy("13:00", "18:00", processes=2))
+    slow = ap.nodes("slow", cores=2, speeds={"stencil": 1.5e9}, load=ap.busy("13:00", "13:30", processes=2))
     platform = ap.star(fast, slow, link=ap.Link("10 GbE", "30us", "10 Gbit/s"))
     stencil = ap.Application("stencil", parameters={"n": 400, "iterations": 20})
-    return ap.Scenario(platform, stencil, {"as-now": "one-per-core", "mine": [160, 160, 80]}, replications=4)
+    return ap.Scenario(platform, stencil, {"as-now": "one-per-core", "mine": [160, 160, 80]}, replications=20)
 
 
 CALLS = {
