@@ -247,6 +247,4 @@ def _rule(cuts: Cuts, replay: Path | None) -> "CutRule":
     step_s = models.regular_step(trace)
     width = in_samples(cuts.window, step_s, field="--window")
     length = None if cuts.history is None else in_samples(cuts.history, step_s, field="--history")
-    return CutRule.under_load(
-        trace, window=width, history=length, availability=cuts.availability, band=half, outer_spread=real
-    )
+    return CutRule.under_load(trace, window=width, history=length, availability=cuts.availability, band=half)

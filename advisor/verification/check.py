@@ -38,6 +38,7 @@ from simulator import (
     this_machine,
     units,
 )
+from simulator.base.arrays import Floats
 from simulator.calibration import (
     CommandRanks,
     Comparison,
@@ -151,7 +152,6 @@ def _is_whole(trace: LoadTrace) -> bool:
     return bool(np.all(trace.values == np.rint(trace.values)))
 
 
-Floats = NDArray[np.float64]
 Range = tuple[float, float]
 MaybeRange = tuple[float | None, float | None]
 

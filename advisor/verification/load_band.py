@@ -12,7 +12,7 @@ import numpy as np
 
 from simulator import LoadTrace, ScenarioError, intervals, provenance, randomness, read_trace, this_machine
 from simulator.calibration import SIZED_KERNELS, Competitor, RealSource, record_load, save_speed_model
-from simulator.calibration.bands import BuiltBand, CutRule, build
+from simulator.calibration.bands import BuiltBand, CutRule, beside_load, build
 
 ASKED = 0.9
 """Share of fresh speeds that the band must hold."""
@@ -179,11 +179,11 @@ def check_load_band(
         on_stage(f"recording the competitor's load for {plan.history_s:g} s")
         record_load(path, interval_s=plan.interval_s, duration_s=plan.history_s, per_core=True, overwrite=True)
         trace = read_trace(path, column=column)
-        rule = CutRule.under_load(trace, window=plan.window, history=None, availability="fair", outer_spread=True)
+        rule = CutRule.under_load(trace, window=plan.window, history=None, availability="fair")
         on_stage("building the band")
         with _source(plan) as source:
             budget_s = BUDGET_S + 2 * SAMPLES * ABOVE * max(plan.durations_s)
-            built = build(source, rule=rule, budget_s=budget_s, verify_largest=True)
+            built = beside_load(build(source, rule=rule, budget_s=budget_s, verify_largest=True), drift=0.0)
             save_speed_model(built, folder / "model.json")
             sizes = tuple(_check_sizes(plan, source, built, on_stage))
     return LoadBandCheck(plan, trace.mean(), sizes, _mean_width(built), built)

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from simulator.base import files, randomness
+from simulator.base.arrays import Floats
 from simulator.base.documents import read_keys
 from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.files import read_output
@@ -18,7 +19,6 @@ from simulator.base.machine import affinity
 from simulator.calibration.allocation.plan import (
     Allocation,
     ConstructionPlan,
-    Floats,
     PEKind,
     PlannedRun,
     as_arrays,

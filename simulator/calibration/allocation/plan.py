@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import files, ties
+from simulator.base.arrays import Floats, Ints
 from simulator.base.documents import Record, at, read_format
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.formula import Formula, parse
@@ -21,8 +21,6 @@ from simulator.platform.nodes import PE, Platform
 MOST_DEFAULT = 4
 """Most processes per PE that are looked at where nobody says."""
 _PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 ASSUMED_SPEED = 1e9
 """Units per second of a kind whose speed nobody knows, until a pilot run tells."""
 _PER_SQUARE = 500.0

@@ -1,13 +1,9 @@
 """Speed bands built from real runs or recorded tables: the naive grid, GBBP, and our adaptive builder."""
 
 from simulator.calibration.bands.build import METHODS, BuiltBand, build, check_build
-from simulator.calibration.bands.doubts import apart
+from simulator.calibration.bands.doubts import apart, beside_load
 from simulator.calibration.bands.session import CutRule, grid_sizes
-from simulator.calibration.bands.source import (
-    ReplaySource,
-    Source,
-    read_recorded_sizes,
-)
+from simulator.calibration.bands.source import ReplaySource, Source, read_recorded_sizes
 from simulator.calibration.bench.measurement import Measurement
 
 __all__ = [
@@ -18,6 +14,7 @@ __all__ = [
     "ReplaySource",
     "Source",
     "apart",
+    "beside_load",
     "build",
     "check_build",
     "grid_sizes",

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from simulator.base import ties
+from simulator.base.arrays import Floats
 from simulator.calibration.bands.session import Session, grid_sizes
-from simulator.calibration.bands.source import Floats
 from simulator.calibration.bench.campaign import BudgetSpentError
 from simulator.calibration.bench.measurement import Measurement
 

@@ -8,13 +8,14 @@ from typing import Literal, get_args
 import numpy as np
 
 from simulator.base import files, notebook
+from simulator.base.arrays import Floats
 from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError
 from simulator.calibration.bands.adaptive import Adaptive, Curve, build_adaptive
 from simulator.calibration.bands.gbbp import build_gbbp
 from simulator.calibration.bands.session import CutRule, Session, build_grid, build_panels
 from simulator.calibration.bands.shape import check_shape
-from simulator.calibration.bands.source import Floats, ReplaySource, Source
+from simulator.calibration.bands.source import ReplaySource, Source
 from simulator.calibration.bench.measurement import Measurement, Workload
 from simulator.models.speed import (
     TOGETHER,

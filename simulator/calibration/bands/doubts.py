@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simulator.base import ties
+from simulator.base.arrays import Floats
 from simulator.calibration.bands.adaptive import HIDDEN_PER_OCTAVE, SLOPE_FLOOR, Curve
 from simulator.calibration.bands.build import BuiltBand
-from simulator.calibration.bands.source import Floats
 from simulator.calibration.bench.measurement import Measurement
 from simulator.calibration.history.coverage import widened
 from simulator.models.doubt import DRIFT, Doubt, Noise
@@ -186,6 +186,21 @@ def apart(built: BuiltBand, *, drift: float = DRIFT, half_width: float | None = 
     doubt = widened(Doubt(sizes, np.sqrt(sum(np.square(sd) for sd in parts.values())), sources=sources), learnt)
     noise = _noise(scatter.factors, visits)
     return replace(built, band=replace(built.band, doubt=doubt, noise=noise).shown())
+
+
+def beside_load(built: BuiltBand, *, drift: float = DRIFT, learnt: float = 1.0) -> BuiltBand:
+    """The band of real runs under a recorded load, both ends moved out by what else makes runs differ (`apart`).
+
+    By the paper's formulas the ends are runs that meet the least and the greatest load. Where a load comes and goes
+    most runs meet one of these: without doubt and noise they lie inside or outside by chance.
+    """
+    free = apart(built, drift=drift, learnt=learnt).band
+    middle = np.where(free.mid > 0, free.mid, 1.0)
+    band = replace(
+        built.band, low=built.band.low * free.low / middle, high=built.band.high * np.maximum(1.0, free.high / middle)
+    )
+    own = {cut.size: band.cut(cut.size) for cut in built.cuts if cut.mid > 0}
+    return replace(built, band=band, cuts=tuple(own.get(cut.size, cut) for cut in built.cuts))
 
 
 def _noise(factors: Floats, visits: float) -> Noise | None:

@@ -28,11 +28,6 @@ class CutRule:
     """Half width as a share of the ideal speed; None: what the samples show, with load at least 2.5 %."""
     load: LoadFunctions | None = None
     """Load functions of the share of the PE that others take; None: no load but what the samples saw."""
-    outer_spread: bool = False
-    """Whether under load both ends also get what is not known of the ideal speed (our choice, for real runs).
-
-    By the paper's formulas a run that meets the least load lies on the very edge, inside or outside by chance.
-    """
 
     def __post_init__(self) -> None:
         if self.band is not None and not 0 < self.band < 1:
@@ -47,7 +42,6 @@ class CutRule:
         history: int | None,
         availability: str,
         band: float | None = None,
-        outer_spread: bool = False,
     ) -> "CutRule":
         """Cuts as wide as a recorded load makes them.
 
@@ -63,7 +57,7 @@ class CutRule:
         if availability == "fair":
             trace = replace(trace, values=taken(trace.values))
         load = build_load_functions(trace, window=window, history=history)
-        return cls(band=band, load=load, outer_spread=outer_spread)
+        return cls(band=band, load=load)
 
     @property
     def widths_measured(self) -> bool:
@@ -96,8 +90,7 @@ class CutRule:
         """
         assert self.load is not None  # noqa: S101 - asked only under load
         loads = self.load.predict(ideal_s)
-        outer = spread if self.outer_spread else 0.0
-        high, low = ideal * (1 + outer) * (1 - float(loads.l_min)), ideal * (1 - outer) * (1 - float(loads.l_max))
+        high, low = ideal * (1 - float(loads.l_min)), ideal * (1 - float(loads.l_max))
         half, mid = spread * ideal, (low + high) / 2
         return Cut(size, max(0.0, min(low, mid - half)), mid or half, max(high, mid + half))
 

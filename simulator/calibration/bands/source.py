@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import files, ties
+from simulator.base.arrays import Floats
 from simulator.base.documents import in_file, read_keys
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table, read_table
@@ -23,12 +23,10 @@ from simulator.calibration.bench.journal import (
 from simulator.calibration.bench.measurement import Measurement, Workload
 from simulator.models.speed import SpeedBand, TableError
 
-Floats = NDArray[np.float64]
-
 COLUMNS = ("size_elements", "volume", "cpu_s")
+"""Columns that a recorded table has; `wall_s` may follow."""
 SPEEDS = (1e-100, 1e100)
 """Volume per second of a recorded run: beyond, products of speeds are no numbers."""
-"""Columns that a recorded table has; `wall_s` may follow."""
 
 
 class Source(Protocol):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.base.provenance import provenance
 from simulator.calibration.hosts.campaign import Document, MeasuredPair
@@ -24,8 +25,6 @@ MOST_FITTED = 48
 """Pairs whose samples the one model for all is fitted to, where there are more."""
 PASSES = 20
 LEAST_LATENCY_S = 1e-9
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

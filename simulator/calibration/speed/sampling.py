@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simulator.base import units
+from simulator.base.arrays import Floats
 from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.machine import load_average
-from simulator.calibration.bands.source import Floats
 from simulator.calibration.bench.measurement import (
     LEAST_SAMPLE_S,
     LEAST_SAMPLES,

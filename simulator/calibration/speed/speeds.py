@@ -11,7 +11,7 @@ from simulator.base import files
 from simulator.base.machine import this_machine
 from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
-from simulator.calibration.bands import BuiltBand, CutRule, ReplaySource, Source, apart, build
+from simulator.calibration.bands import BuiltBand, CutRule, ReplaySource, Source, apart, beside_load, build
 from simulator.calibration.bands.source import read_replay
 from simulator.calibration.bench.measurement import Workload
 from simulator.calibration.history.learnt import Drift, keep_calibration, learnt_drift
@@ -41,7 +41,7 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
 ) -> BuiltBand:
     """The speed band of a PE: `fit_speed("dgemm", budget_s=20).band.cut(1e6)`.
 
-    It says noise and doubt apart (`bands.doubts`), but for cuts of a recorded load: there the whole band is doubt.
+    It says noise and doubt apart (`bands.doubts`); for cuts of a recorded load the whole band is doubt.
 
     >>> fit_speed("gbbp_dgemm.csv", method="gbbp").band.cut(1e6).mid > 1e9
     True
@@ -73,6 +73,8 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
             built = _visited_again(built, source, rule or CutRule(), budget_s)
     if rule is None or rule.load is None:
         built = apart(built, drift=drift, half_width=None if rule is None else rule.band, learnt=learnt)
+    elif isinstance(source, RealSource):
+        built = beside_load(built, drift=drift, learnt=learnt)
     return _with_provenance(built, source, inputs)
 
 

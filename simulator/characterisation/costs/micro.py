@@ -9,14 +9,11 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats, Ints
 from simulator.characterisation.costs.micro_table import APART, CHAINED, GATHERED, NESTED, OTHERS, OVERWRITING
 from simulator.characterisation.costs.vectors import MICRO, STREAM
 from simulator.models.memory.levels import WORD_BYTES
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 VECTOR = 1000
 """Elements of a vector: three of them fit the smallest first-level cache."""

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.base import files
-from simulator.base.arrays import Matrix
+from simulator.base.arrays import Floats, Matrix
 from simulator.base.documents import Record, read_keys
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine
@@ -22,8 +21,6 @@ from simulator.calibration.bench.journal import IDENTITY, Entry, Journal, plain,
 from simulator.calibration.bench.measurement import half_interval_of_median
 from simulator.characterisation.costs.vectors import Counts
 from simulator.characterisation.derive.running import signature
-
-Floats = NDArray[np.float64]
 
 SAMPLE_S = 1e-3
 """A sample repeats its function until it lasts about this long."""

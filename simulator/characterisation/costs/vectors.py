@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import CalibrationError
 from simulator.characterisation.costs.guesses import HIGH_LEVEL, INSTRUCTIONS, INTERMEDIATE, design_vector, guess_cycles
 from simulator.models.cost_fit import CostFit, fit_costs
@@ -14,7 +15,6 @@ from simulator.models.memory.levels import WORD_BYTES
 from simulator.models.memory.model import MemoryModel
 from simulator.models.resource import FLOP_WEIGHTS, Cost, CostVector, HardwareModel, MemoryTerm, Method
 
-Floats = NDArray[np.float64]
 Counts = Mapping[Method, Mapping[str, float]]
 """Method -> operation -> how often one run uses it."""
 

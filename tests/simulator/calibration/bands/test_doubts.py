@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from simulator.calibration.bands import BuiltBand, Measurement, apart, build
+from simulator.calibration.bands import BuiltBand, CutRule, Measurement, apart, beside_load, build
 from simulator.calibration.bands.doubts import scatter_of
 from simulator.models.doubt import DRIFT, Doubt, Noise
+from simulator.models.load import LoadTrace
 from simulator.models.speed import Cut, SpeedBand
 
 NORMAL_90 = 1.6449
@@ -24,6 +25,8 @@ class MadeUp:
     smallest: float = 1e3
     largest: float = 1e7
     largest_is_memory_limit: bool = False
+    in_visits: bool = False
+    """Whether points say that their repetitions were one visit, as those of real runs do."""
 
     def __post_init__(self):
         self.bends = self.rng.uniform(0.0, 0.3, 3)
@@ -38,7 +41,8 @@ class MadeUp:
     def measure(self, size):
         time_s = size / self.truth(size) * np.exp(self.visits * self.rng.standard_normal())
         times_s = tuple((time_s * np.exp(self.noise * self.rng.standard_normal(self.repetitions))).tolist())
-        return Measurement.of_times(float(size), float(size), times_s, times_s, sum(times_s))
+        visits = (self.repetitions,) if self.in_visits else ()
+        return Measurement.of_times(float(size), float(size), times_s, times_s, sum(times_s), visits)
 
     def cost_s(self, times_s):
         return self.repetitions * times_s
@@ -144,6 +148,25 @@ def test_doubt_grows_beyond_the_sizes_measured_and_between_them():
     assert at[1] > at[0]
     assert at[3] > at[2] > 1.5 * at[0]
     assert at[4] > at[0]
+
+
+def test_runs_beside_a_load_that_comes_and_goes_lie_in_its_band_whose_ends_most_of_them_meet():
+    rng, shares = np.random.default_rng(9), []
+    trace = LoadTrace(np.arange(100.0), np.tile([1.0, 0.0], 50), 100.0)
+    rule = CutRule.under_load(trace, window=1, history=None, availability="fair")
+    for _ in range(60):
+        machine = MadeUp(rng, 0.03, 0.04, in_visits=True)
+        by_the_paper = build(machine, rule=rule)
+        built = beside_load(by_the_paper, drift=0.0)
+        sizes = np.exp(rng.uniform(np.log(machine.smallest), np.log(machine.largest), 20))
+        noise = machine.noise * rng.standard_normal(20) + machine.visits * rng.standard_normal(20)
+        speeds = machine.truth(sizes) * np.exp(noise) * rng.choice([0.5, 1.0], 20)
+        cuts = [[found.band.cut(size) for size in sizes] for found in (by_the_paper, built)]
+        shares.append([np.mean([c.low <= s <= c.high for c, s in zip(row, speeds, strict=True)]) for row in cuts])
+    paper, ours = np.mean(shares, axis=0)
+    assert paper < 0.85
+    assert 0.88 <= ours <= 0.99
+    assert all(built.band.cut(cut.size) == cut for cut in built.cuts)
 
 
 def test_one_run_of_each_size_shows_no_noise_and_the_stated_width_is_its_doubt():

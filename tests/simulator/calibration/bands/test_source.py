@@ -129,18 +129,6 @@ def test_a_load_that_leaves_nothing_gives_a_lower_speed_of_zero_and_no_load_the_
     assert (cut.low, cut.high) == pytest.approx((97.5, 102.5))
 
 
-def test_the_ideal_speeds_own_spread_widens_both_ends_if_asked():
-    trace = LoadTrace(np.arange(4.0), np.array([0.0, 0.5, 0.0, 0.5]), 4.0)
-    lengths = {"window": 1, "history": None, "availability": "idle"}
-    point = Measurement.of_times(1, 100, (0.9, 1.0, 1.1), (1.0,) * 3, 3)
-    by_the_paper = CutRule.under_load(trace, **lengths).cut(point)
-    assert (by_the_paper.low, by_the_paper.high) == pytest.approx((50, 100))
-    rule = CutRule.under_load(trace, **lengths, outer_spread=True)
-    assert rule.spread(point) == pytest.approx(0.0808, rel=1e-3)
-    cut = rule.cut(point)
-    assert (cut.low, cut.high) == pytest.approx((50 * (1 - rule.spread(point)), 100 * (1 + rule.spread(point))))
-
-
 def test_predicted_cuts_of_an_adaptive_band_follow_the_load_of_their_own_time():
     values = np.tile(np.repeat([1.0, 0.0], [4, 6]), 30)  # runs up to 6 samples may meet nothing, longer ones do
     trace = LoadTrace(np.arange(300.0), values, 300.0)
