@@ -132,7 +132,6 @@ if TYPE_CHECKING:
         load_scenario as load_scenario,
         read_template as read_template,
         resolved_text as resolved_text,
-        scenario_schema as scenario_schema,
         template_of as template_of,
     )
     from simulator.scenario_file.machine_node import NodeDescription as NodeDescription, describe_node as describe_node
@@ -141,6 +140,7 @@ if TYPE_CHECKING:
         Scenario as Scenario,
         truth_count as truth_count,
     )
+    from simulator.scenario_file.schemas import scenario_schema as scenario_schema
     from simulator.scenario_file.segs import describe_seg as describe_seg, dump_seg as dump_seg, load_seg as load_seg
     from simulator.scenario_file.streams import read_stream as read_stream
     from simulator.scenario_file.truths import deviates as deviates, draw as draw, truth_of as truth_of

@@ -167,7 +167,7 @@ class _Plan:
 def _read(path: str | Path) -> tuple[Any, Path]:
     """What a scenario's file says, and the folder that the names in it start from."""
     template = read_template(shipped.locate(path))
-    return template.document.data, template.named.folder
+    return template.document.data, template.site.named.folder
 
 
 def _plan(one: Candidate, data: Any, home: Path) -> "_Plan | str":

@@ -176,7 +176,7 @@ def named_by(path: Path, stated: Mapping[str, Any]) -> dict[str, Path]:
         return named  # whatever the command read
     with contextlib.suppress(ScenarioError):  # a base whose values only a change makes right; its names are known
         template.scenario(tuple(stated.get("changes") or ()), oversized=True)
-    return {name: where for name, where in template.named.used.items() if where != path} | named
+    return {name: where for name, where in template.site.named.used.items() if where != path} | named
 
 
 def _in_options(path: Path, stated: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from simulator.base import units
 from simulator.base.errors import ApportionError, ScenarioError
-from simulator.scenario_file.load import Template, scenario_schema
+from simulator.scenario_file.load import Template
+from simulator.scenario_file.schemas import scenario_schema
 
 MOST_POINTS = 100_000
 """Most points of a what-if: planning them takes some 5 s and 300 MB before the first is simulated."""

@@ -2,23 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter, model_validator
 
 from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError, meant, some_names
-from simulator.base.faults import Faults, validated
+from simulator.base.faults import Faults
 from simulator.base.form import Amount, FileName, Form, Name, Taken, TakenRate, text_or_list
 from simulator.base.form import Bandwidth as BandwidthField
 from simulator.base.names import MAX_NAMES, compact, expanded
 from simulator.base.units import write_bandwidth, write_size
-from simulator.base.yaml_document import Document
 from simulator.models.doubt import Doubt, doubt_data
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.neighbours import (
@@ -33,7 +30,10 @@ from simulator.models.neighbours import (
     SharingDomain,
 )
 from simulator.platform.doubt_forms import DoubtForm
-from simulator.platform.named_files import NamedFiles, Site
+from simulator.platform.named_files import Site
+
+if TYPE_CHECKING:
+    from simulator.models.neighbours_file import NeighboursModel
 
 NODE = "{node}"
 Place = tuple[str | int, ...]
@@ -157,6 +157,7 @@ class CoreDomainForm(ClockDomainForm):
 AnyDomainForm = Annotated[
     MemoryDomainForm | CacheDomainForm | ClockDomainForm | CoreDomainForm, Field(discriminator="kind")
 ]
+_ENTRIES = TypeAdapter(list[AnyDomainForm])
 DOMAIN_FORMS: tuple[type[DomainForm], ...] = (MemoryDomainForm, CacheDomainForm, ClockDomainForm, CoreDomainForm)
 """Kinds of domains, in the order of the reference."""
 
@@ -166,16 +167,6 @@ class DomainsModelForm(Form):
 
     model: FileName
     """The file, which `apportion calibrate neighbours` wrote."""
-
-    def measured(self, named: NamedFiles) -> "NeighboursForm":
-        """The domains and uses of the file."""
-        return neighbours_of(named.neighbours(self.model), named.path(self.model))
-
-    def written_out(self, named: NamedFiles) -> Data:
-        """The same as the node would write it out."""
-        self.measured(named)
-        data = neighbours_data(named.neighbours(self.model), named.path(self.model))
-        return {key: data[key] for key in ("domains", "uses")}
 
 
 class MemoryDemandForm(Form):
@@ -250,55 +241,21 @@ class LoadDemandsForm(Form):
         return {level: float(value) for level, value in entries.items() if value}
 
 
-class NeighboursForm(Form):
-    """What a scenario takes of a model of neighbours."""
-
-    domains: list[AnyDomainForm]
-    """As a node's."""
-    uses: dict[Name, KernelUsesForm] = Field(default={})
-    """As a node's."""
-    pe_count: int | None = Field(default=None, ge=1)
-    """PEs that were measured."""
+def domains_of(model: "NeighboursModel") -> list[Data]:
+    """The domains of a model of neighbours as a node's entry says them, PEs by their places."""
+    return [
+        doubt_data(model.doubt) | entry.to_dict() | ({"pes": list(places)} if entry.pes else {})
+        for entry, places in zip(model.domains, model.places, strict=True)
+    ]
 
 
-def neighbours_of(document: Any, path: Path | str) -> NeighboursForm:
-    """The domains and uses of a model of neighbours, in the form in which a scenario file writes them."""
-    return validated(NeighboursForm, Document(Path(path), neighbours_data(document, path), None))
-
-
-def neighbours_data(document: Any, path: Path | str) -> Data:
-    """The same as a scenario file writes it: PEs by their places, and levels of which kernels take nothing, too."""
-    kind = document.get("kind") if isinstance(document, dict) else None
-    if kind != "neighbours":
-        found = "no kind" if kind is None else f"kind {str(kind)[:40]!r}"
-        raise ScenarioError(f"{path}: the file has {found}; name one that `apportion calibrate neighbours` wrote")
-    data = deepcopy({name: document[name] for name in NeighboursForm.model_fields if name in document})
-    domains, uses, places = data.get("domains"), data.setdefault("uses", {}), document.get("places")
-    if not isinstance(domains, list) or not isinstance(uses, dict):
-        return data
-    if isinstance(places, list) and len(places) == len(domains):
-        data["domains"] = [_at_places(domain, where) for domain, where in zip(domains, places, strict=True)]
-    if "doubt" in document:
-        data["domains"] = [
-            {"doubt": document["doubt"]} | entry if isinstance(entry, dict) else entry for entry in data["domains"]
-        ]
-    levels = dict.fromkeys(str(entry.get("level", entry.get("kind"))) for entry in domains if isinstance(entry, dict))
-    for kernel in document.get("kernels", uses):
-        use = uses.setdefault(kernel, {})
-        for level in levels:
-            if isinstance(use, dict) and level not in ("core", "clock", *use):
-                amount = "0B/s" if level == "memory" else "0B"
-                many = len(use.get("sizes", ()))
-                use[level] = {
-                    "demand": [amount] * many if many else amount,
-                    "sensitivity": [0.0] * many if many else 0.0,
-                }
-    return data
-
-
-def _at_places(domain: Any, places: Any) -> Any:
-    """A domain whose PEs have the names of the calibration, by their places on the node."""
-    return domain | {"pes": places} if isinstance(domain, dict) and "pes" in domain else domain
+def uses_of(model: "NeighboursModel") -> dict[str, KernelUses]:
+    """What kernels take of the levels of a model's domains, also where that is nothing."""
+    levels, found = {domain.level for domain in model.sharing if not isinstance(domain.law, ShareTable)}, {}
+    for kernel, uses in model.kernel_uses.items():
+        nothing = {level: np.zeros(uses.sizes.size) for level in sorted(levels - set(uses.demands))}
+        found[kernel] = KernelUses(uses.sizes, {**uses.demands, **nothing}, {**uses.sensitivities, **nothing})
+    return found
 
 
 @dataclass(frozen=True)
@@ -358,14 +315,13 @@ def sharing(
     `domains`, `uses`: as the node's entry says them.
     `levels`: of the node: a cache without a capacity has that of its level.
     """
-    faults, notes = site.faults(), tuple[str, ...]()
+    faults, notes, found = site.faults(), tuple[str, ...](), dict[str, KernelUses]()
     if isinstance(domains, DomainsModelForm):
         with site.at(*here, "domains"):
-            measured = domains.measured(site.named)
-        notes = unlike_pes(measured, sum(pes.cores), domains.model)
-        domains, uses = measured.domains, {**measured.uses, **uses}
+            model = site.named.neighbours(domains.model)
+        notes = tuple(f"{domains.model}: {line}" for line in unlike_pes(model.pe_count, sum(pes.cores)))
+        domains, found = _ENTRIES.validate_python(domains_of(model)), uses_of(model)
     shared = _domain_kinds(domains, pes, levels, here=(*here, "domains"), faults=faults)
-    found = {}
     for kernel, use in uses.items():
         with faults.at(*here, "uses", kernel):
             found[kernel] = use.uses()
@@ -373,11 +329,10 @@ def sharing(
     return Sharing(tuple(shared), found, notes)
 
 
-def unlike_pes(measured: NeighboursForm, cores: int | None, source: str) -> tuple[str, ...]:
+def unlike_pes(measured: int, cores: int | None) -> tuple[str, ...]:
     """A line where a model was measured on fewer or more PEs than a node has."""
-    if measured.pe_count is None or cores is None or measured.pe_count == cores:
-        return ()
-    return (f"{source}: neighbours were measured on {measured.pe_count} PEs, and the node has {cores}",)
+    known = cores is not None and measured != cores
+    return (f"neighbours were measured on {measured} PEs, and the node has {cores}",) if known else ()
 
 
 def with_sharers(levels: Levels, shared: Sequence[DomainKind]) -> Levels:
@@ -497,8 +452,12 @@ def _law_data(domain: SharingDomain) -> Data:
     return {"shares": list(law.shares)}
 
 
-def uses_data(uses: KernelUses) -> Data:
-    """What a kernel uses: numbers, or lists with sizes."""
+def uses_data(uses: Mapping[str, KernelUses]) -> Data:
+    """What kernels use: numbers, or lists with sizes."""
+    return {kernel: _kernel_data(used) for kernel, used in uses.items()}
+
+
+def _kernel_data(uses: KernelUses) -> Data:
     is_constant = uses.sizes.size == 1 and uses.sizes[0] == 1
     data: Data = {} if is_constant else {"sizes": uses.sizes.tolist()}
     for level in uses.demands:

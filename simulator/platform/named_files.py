@@ -17,6 +17,7 @@ from simulator.models.speed import TOGETHER, SpeedBand, SpeedSurface, load_speed
 
 if TYPE_CHECKING:
     from simulator.models.memory.model import MemoryModel
+    from simulator.models.neighbours_file import NeighboursModel
     from simulator.models.network import FittedForm
     from simulator.models.regression.runtime_model import RuntimeModel
 
@@ -70,9 +71,11 @@ class NamedFiles:
 
         return self._once("memory", name, read)
 
-    def neighbours(self, name: str) -> Any:
-        """What `apportion calibrate neighbours` wrote, as it stands in the file."""
-        return self._once("neighbours", name, lambda path: files.read_json(path, limit_bytes=LIMIT_BYTES))
+    def neighbours(self, name: str) -> "NeighboursModel":
+        """A model that `apportion calibrate neighbours` wrote."""
+        from simulator.models.neighbours_file import read_neighbours  # only here: SciPy is slow to import
+
+        return self._once("neighbours", name, read_neighbours)
 
     def message_model(self, name: str) -> "FittedForm":
         """Message times of a network model."""

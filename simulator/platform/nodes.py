@@ -19,7 +19,6 @@ from simulator.base import given, notebook, units
 from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError, meant, some_names
-from simulator.base.faults import Faults
 from simulator.base.form import FileName, Form, Instant
 from simulator.base.names import turns
 from simulator.load_traces import trace_column
@@ -30,7 +29,7 @@ from simulator.models.network import MessageModel
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.domains import LoadDemandsForm, demands_data
-from simulator.platform.named_files import NamedFiles
+from simulator.platform.named_files import NamedFiles, Site
 from simulator.platform.networks import Link, Network
 
 if TYPE_CHECKING:
@@ -167,19 +166,18 @@ class LoadForm(Form):
     demands: LoadDemandsForm | None = None
     """What a load of 1 takes of the node's `domains`: `{memory: 5GB/s, L3: 10MiB}`; nothing if left out."""
 
-    def load(self, named: NamedFiles, faults: Faults, *, here: tuple[str | int, ...]) -> Load | None:
-        """The load; None after a fault was noted."""
-        with faults.at(*here, "trace"):
-            trace, rule, said = self._read(named)
+    def load(self, site: Site, *here: str | int) -> Load:
+        """The load that it says."""
+        with site.at(*here, "trace"):
+            trace, rule, said = self._read(site.named)
             recorded = not isinstance(self.trace, TraceForm) if self.recorded is None else self.recorded
             demands = {} if self.demands is None else self.demands.demands()
             load = Load(trace, rule, demands=demands, recorded=recorded, rule_known=said)
-            if self.start in ("drawn", "own"):
-                return replace(load, own=self.start == "own")
-            with faults.at(*here, "start"):
-                start_s = 0.0 if isinstance(self.start, str) else trace.offset_s(self.start)
-                return replace(load, drawn=False, start_s=start_s)
-        return None
+        if self.start in ("drawn", "own"):
+            return replace(load, own=self.start == "own")
+        with site.at(*here, "start"):
+            start_s = 0.0 if isinstance(self.start, str) else trace.offset_s(self.start)
+        return replace(load, drawn=False, start_s=start_s)
 
     def _read(self, named: NamedFiles) -> tuple[LoadTrace, AvailabilityRule, bool]:
         """The trace, its rule, and whether anybody says the rule."""

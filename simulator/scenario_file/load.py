@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base.documents import Data
-from simulator.base.errors import ApportionError, ScenarioError, meant, some_names
+from simulator.base.errors import ApportionError, ScenarioError, some_names
 from simulator.base.faults import Faults, validated
 from simulator.base.names import all_names, check_known, compact, counted, expanded, how_many
 from simulator.base.shipped import locate
@@ -21,8 +21,8 @@ from simulator.base.units import write_size
 from simulator.base.yaml_document import Document, document_of, read_value, yaml_text
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
-from simulator.platform.domains import DomainsModelForm, domain_data
-from simulator.platform.named_files import NamedFiles
+from simulator.platform.domains import DomainsModelForm, domain_data, domains_of, uses_data, uses_of
+from simulator.platform.named_files import NamedFiles, Site
 from simulator.platform.networks import Link, Network
 from simulator.platform.networks.link import message_data
 from simulator.platform.networks.network import alike
@@ -31,7 +31,6 @@ from simulator.programs.applications import make_work
 from simulator.programs.applications.hpl import with_hpl_dat
 from simulator.programs.applications.work import Shape
 from simulator.programs.configuration import AS_NOW, MOST_PLACED, MOST_PROCESSES, Configuration, Repartition
-from simulator.programs.graphs.nodes import Seg
 from simulator.programs.graphs.work import Asked, make_seg_work
 from simulator.scenario_file.changes import with_changes
 from simulator.scenario_file.extending import read_extended
@@ -67,7 +66,6 @@ from simulator.scenario_file.scenario import (
     lacking_kernel,
     with_derived_speeds,
 )
-from simulator.scenario_file.schemas import KINDS, file_schema
 from simulator.scenario_file.segs import application_data, load_seg, seg_of
 
 __all__ = [
@@ -78,12 +76,13 @@ __all__ = [
     "load_scenario",
     "read_template",
     "resolved_text",
-    "scenario_schema",
     "template_of",
 ]
 
 Stated = tuple[Mapping[str, int], list[str]]
 """Names of PEs with their places, and the kernels that they have speeds of."""
+_NOTHING = ApplicationForm(name="hpl", kernel="dgemm", parameters={})
+"""Stands for what runs where a platform alone is looked at."""
 _STANDING_IN: Data = {
     "format": 1,
     "platform": {
@@ -242,12 +241,14 @@ def _network_data(network: Network, names: tuple[str, ...]) -> Data:
     }
 
 
-def seg_application(
-    form: SegApplicationForm, document: Document, named: NamedFiles, *, platform: Platform
-) -> Application:
+def seg_application(form: SegApplicationForm, site: Site, platform: Platform) -> Application:
     """The application that a form means, on a platform whose PEs have resource models."""
-    seg = _graph(form, document, named)
-    with document.at("application"):
+    if isinstance(form.graph, str):
+        with site.at("application", "graph"):
+            seg = load_seg(site.named.path(form.graph))
+    else:
+        seg = seg_of(form.graph, site.document, at=("application", "graph"))
+    with site.at("application"):
         if form.model is not None:
             raise ScenarioError("model: the costs of seg follow from resource models; leave the model out")
         for pe in platform.pes:
@@ -257,13 +258,6 @@ def seg_application(
         work = make_seg_work(seg, _asked(form), _resources(platform))
     memory = None if form.memory is None else form.memory.use()
     return Application(form.name, form.kernel, form.parameters, memory=memory, prepared=work)
-
-
-def _graph(form: SegApplicationForm, document: Document, named: NamedFiles) -> Seg:
-    if isinstance(form.graph, str):
-        with document.at("application", "graph"):
-            return load_seg(named.path(form.graph))
-    return seg_of(form.graph, document, at=("application", "graph"))
 
 
 def _asked(form: SegApplicationForm) -> Asked:
@@ -294,13 +288,7 @@ def _resources(platform: Platform) -> tuple[HardwareModel, ...]:
 
 
 def resolve(
-    form: ScenarioForm,
-    document: Document,
-    named: NamedFiles,
-    *,
-    measured: Measured,
-    oversized: bool = False,
-    listed_for: int | None = None,
+    form: ScenarioForm, site: Site, measured: Measured, *, oversized: bool = False, listed_for: int | None = None
 ) -> Scenario:
     """The scenario that a file means.
 
@@ -309,33 +297,30 @@ def resolve(
     `listed_for`: the units that lists of the file divide; where a change makes them others, lists are scaled, and a
     note says so.
     """
-    made, application, about_it = _parts(form, document, named, replace(measured, application=form.application))
+    made, application, about_it = _parts(form, site, replace(measured, application=form.application))
     platform = made.platform
     if application.prepared is not None:
-        with document.at("application"):
+        with site.at("application"):
             platform = with_derived_speeds(platform, application.kernel, application.prepared)
-    _check_kernel(_of_platform(platform)[1], application.kernel, document)
+    _check_kernel(_of_platform(platform)[1], application.kernel, site.document)
     notes = tuple(dict.fromkeys((*form.notes, *made.notes, *about_it)))
     scenario = Scenario(platform, application, (), form.replications, form.seed, notes=notes, truths=form.truths)
-    configurations, listed = _configurations(form, document, scenario, oversized=oversized, listed_for=listed_for)
+    configurations, listed = _configurations(form, site, scenario, oversized=oversized, listed_for=listed_for)
     if listed:
         notes = (*notes, _scaled_note(listed, listed_for or 0))
     scenario = replace(scenario, configurations=configurations, notes=notes)
     if not made.extrapolations:
         return scenario
-    found = tuple(
-        replace(extrapolation, needed_elements=_needed(scenario, extrapolation))
-        for extrapolation in made.extrapolations
-    )
-    notes = (*notes, *dict.fromkeys(line for extrapolation in found for line in extrapolation_lines(extrapolation)))
+    found = tuple(replace(one, needed_elements=_needed(scenario, one)) for one in made.extrapolations)
+    notes = (*notes, *dict.fromkeys(line for one in found for line in extrapolation_lines(one)))
     return replace(scenario, notes=notes, extrapolations=found)
 
 
 def _configurations(
-    form: ScenarioForm, document: Document, scenario: Scenario, *, oversized: bool, listed_for: int | None
+    form: ScenarioForm, site: Site, scenario: Scenario, *, oversized: bool, listed_for: int | None
 ) -> tuple[tuple[Configuration, ...], list[str]]:
     """The configurations, checked now and not in the middle; and the names of those whose lists are scaled."""
-    work, platform, faults = scenario.application.work, scenario.platform, Faults(document)
+    work, platform, faults, document = scenario.application.work, scenario.platform, site.faults(), site.document
     places = {pe.name: index for index, pe in enumerate(platform.pes)}
     cores = tuple(place for place, pe in enumerate(platform.pes) for _ in range(pe.cores))
     if form.truths is not None and form.truths > form.replications:
@@ -378,30 +363,26 @@ def _scaled_note(names: Sequence[str], units: int) -> str:
     return f"{which} {units} in all; for another number they keep their proportion: write {instead} to divide it afresh"
 
 
-def _parts(
-    form: ScenarioForm, document: Document, named: NamedFiles, measured: Measured
-) -> tuple[MadePlatform, Application, tuple[str, ...]]:
+def _parts(form: ScenarioForm, site: Site, measured: Measured) -> tuple[MadePlatform, Application, tuple[str, ...]]:
     """Platform, application and what is to be known of it; all faults that do not follow from one another."""
-    faults, found = Faults(document), list[tuple[Application, tuple[str, ...]]]()
-    made = _made_platform(form.platform, document, named, measured, faults)
+    faults, found = site.faults(), list[tuple[Application, tuple[str, ...]]]()
+    made = _made_platform(form.platform, site, measured, faults)
     with faults.at("application"):
         if made is not None or not isinstance(form.application, SegApplicationForm):
             platform = None if made is None else made.platform
-            found += [_application(form.application, document, named, platform=platform)]
+            found += [_application(form.application, site, platform)]
     if faults.lines:
-        stated = _stated(form.platform, document) if made is None else _of_platform(made.platform)
-        _note_places(stated, form.application, form.configurations, document, faults)
+        stated = _stated(form.platform, site.document) if made is None else _of_platform(made.platform)
+        _note_places(stated, form.application, form.configurations, faults)
     faults.tell()
     assert made is not None  # noqa: S101 - or its faults were told
     return made, *found[0]
 
 
-def _made_platform(
-    form: Any, document: Document, named: NamedFiles, measured: Measured, faults: Faults
-) -> MadePlatform | None:
+def _made_platform(form: Any, site: Site, measured: Measured, faults: Faults) -> MadePlatform | None:
     """The platform; None where it has faults, which are noted."""
     with faults.at("platform"):
-        return make_platform(form, document, named, measured=measured)
+        return make_platform(form, site, measured)
     return None
 
 
@@ -432,7 +413,6 @@ def _note_places(
     stated: Stated | None,
     application: ApplicationForm | SegApplicationForm,
     configurations: Mapping[str, ConfigurationForm],
-    document: Document,
     faults: Faults,
 ) -> None:
     """Note a kernel that no PE has, and configurations on PEs that are not there."""
@@ -441,32 +421,32 @@ def _note_places(
     places, kernels = stated
     if not isinstance(application, SegApplicationForm):
         with faults.at("application", "kernel"):
-            _check_kernel(kernels, application.kernel, document)
+            _check_kernel(kernels, application.kernel, faults.document)
     placed = 0
     for name, entry in configurations.items():
         with faults.at("configurations", name, once=True):
             _check_name(name)
-            placed += len(_placement(entry, document, places, name=name))
+            placed += len(_placement(entry, faults.document, places, name=name))
         if placed > MOST_PLACED:
             break  # no more work for a file that has other faults
 
 
-def _sound_form(document: Document, named: NamedFiles) -> ScenarioForm:
+def _sound_form(site: Site) -> ScenarioForm:
     """The form of a scenario."""
     try:
-        return validated(ScenarioForm, document)
+        return validated(ScenarioForm, site.document)
     except ScenarioError as error:
-        if not isinstance(document.data, dict):
+        if not isinstance(site.document.data, dict):
             raise
-        faults = Faults(document, list(error.lines))
-        _note_of_sections(document, named, faults)
+        faults = Faults(site.document, list(error.lines))
+        _note_of_sections(site, faults)
         faults.tell()
         raise
 
 
-def _note_of_sections(document: Document, named: NamedFiles, faults: Faults) -> None:
+def _note_of_sections(site: Site, faults: Faults) -> None:
     """Note what is wrong with a platform, an application and configurations where the form of each is sound."""
-    sound: Data = {}
+    sound, document = Data(), site.document
     for section in ("platform", "application", "configurations"):
         with suppress(ScenarioError):
             data = _STANDING_IN | {section: document.data.get(section)}
@@ -475,13 +455,12 @@ def _note_of_sections(document: Document, named: NamedFiles, faults: Faults) -> 
     known = isinstance(application, ApplicationForm) and not isinstance(application, SegApplicationForm)
     if known:
         with faults.at("application"):
-            _application(application, document, named, platform=None)
+            _application(application, site, None)
     if "platform" in sound:
-        nothing = application if known else ApplicationForm(name="hpl", kernel="dgemm", parameters={})
-        made = _made_platform(sound["platform"], document, named, Measured({}, nothing), faults)
+        made = _made_platform(sound["platform"], site, Measured({}, application if known else _NOTHING), faults)
         if known:
             stated = _stated(sound["platform"], document) if made is None else _of_platform(made.platform)
-            _note_places(stated, application, sound.get("configurations", {}), document, faults)
+            _note_places(stated, application, sound.get("configurations", {}), faults)
 
 
 def _needed(scenario: Scenario, found: Extrapolation) -> float:
@@ -589,19 +568,18 @@ def _repartition(form: ConfigurationForm) -> Repartition | None:
     return None if given is None else Repartition(given.when, given.every, given.threshold)
 
 
-def _application(
-    form: ApplicationForm, document: Document, named: NamedFiles, *, platform: Platform | None
-) -> tuple[Application, tuple[str, ...]]:
+def _application(form: ApplicationForm, site: Site, platform: Platform | None) -> tuple[Application, tuple[str, ...]]:
     """What runs, and what is to be known of it."""
     if isinstance(form, SegApplicationForm) and platform is not None:
-        return seg_application(form, document, named, platform=platform), ()
-    with document.at("application", "parameters", "hpl_dat"):
-        parameters, notes = with_hpl_dat(form.parameters, named) if form.name == "hpl" else (form.parameters, ())
-    model = None
+        return seg_application(form, site, platform), ()
+    parameters, notes, model = form.parameters, tuple[str, ...](), None
+    if form.name == "hpl":
+        with site.at("application", "parameters", "hpl_dat"):
+            parameters, notes = with_hpl_dat(parameters, site.named)
     if form.model is not None:
-        with document.at("application", "model"):
-            model = named.runtime_model(form.model)
-    with document.at("application"):
+        with site.at("application", "model"):
+            model = site.named.runtime_model(form.model)
+    with site.at("application"):
         make_work(form.name, parameters, model)  # which says what is wrong with it
     nodes = () if platform is None else platform.nodes
     matters = form.memory is not None or any(node.levels or node.memory_bytes is not None for node in nodes)
@@ -613,43 +591,48 @@ def _application(
 class Template:
     """A scenario file and the files that it names, read once for many scenarios that differ by changes."""
 
-    document: Document
     form: ScenarioForm
-    named: NamedFiles
+    site: Site
+
+    @classmethod
+    def of(cls, document: Document, named: NamedFiles) -> "Template":
+        """What a document says."""
+        return cls(validated(ScenarioForm, document), Site(document, named))
 
     @classmethod
     def of_data(cls, data: Any, path: Path, paths: Mapping[str, Path]) -> "Template":
         """What a file at `path` held, without the file; and where the files lie now that it names."""
-        document = Document(path, data, None)
-        return cls(document, validated(ScenarioForm, document), NamedFiles(path.parent, dict(paths)))
+        return cls.of(Document(path, data, None), NamedFiles(path.parent, dict(paths)))
+
+    @property
+    def document(self) -> Document:
+        """What the file says."""
+        return self.site.document
 
     def as_now(self) -> "Template":
         """The same with one configuration: what it says runs now, else equal shares."""
         own = self.document.data.get("configurations")
         kept = {AS_NOW: own[AS_NOW]} if isinstance(own, dict) and AS_NOW in own else {"equal": {"partition": "equal"}}
         data = {**self.document.data, "configurations": kept}
-        document = replace(self.document, data=data)
-        return Template(document, validated(ScenarioForm, document), self.named)
+        return Template.of(replace(self.document, data=data), self.site.named)
 
     def on(self, scenario: Scenario, configurations: Mapping[str, Data]) -> "Template":
         """The same with the platform and the parameters of a scenario, and configurations as a file says them."""
         application = {**self.document.data["application"], "parameters": dict(scenario.application.parameters)}
         platform = _platform_data(_written(scenario), {})
         parts = {"platform": platform, "application": application, "configurations": dict(configurations)}
-        document = replace(self.document, data={**self.document.data, **parts}, root=None)
-        return Template(document, validated(ScenarioForm, document), self.named)
+        return Template.of(replace(self.document, data={**self.document.data, **parts}, root=None), self.site.named)
 
     def changed(self, changes: Sequence[str]) -> tuple[Any, tuple[Change, ...]]:
         """What the file would hold with some changes, and what these are; see `load_scenario`."""
-        document, made = with_changes(self.document, changes, expand=partial(_written_out, self.named))
+        document, made = with_changes(self.document, changes, expand=partial(_written_out, self.site.named))
         return document.data, made
 
     @cached_property
     def _units(self) -> int | None:
         """How many units the file's own application divides; None where that cannot be said."""
         try:
-            measured = Measured({}, self.form.application)
-            return _parts(self.form, self.document, self.named, measured)[1].work.units
+            return _parts(self.form, self.site, Measured({}, self.form.application))[1].work.units
         except ApportionError:
             return None
 
@@ -658,14 +641,14 @@ class Template:
         return self._made(changes, oversized=oversized)[0]
 
     def _made(self, changes: Sequence[str], *, oversized: bool = False) -> tuple[Scenario, ScenarioForm]:
-        document, form, measured = self.document, self.form, Measured({}, self.form.application)
+        form, site, measured = self.form, self.site, Measured({}, self.form.application)
         made: tuple[Change, ...] = ()
         if changes:
-            document, made = with_changes(document, changes, expand=partial(_written_out, self.named))
-            form = validated(ScenarioForm, document)
-            measured = measured_on(self.form, self.document, document, self.named)
-        listed_for = self._units if any(field[0] == "application" for field in document.fields_set) else None
-        scenario = resolve(form, document, self.named, measured=measured, oversized=oversized, listed_for=listed_for)
+            document, made = with_changes(self.document, changes, expand=partial(_written_out, site.named))
+            form, site = validated(ScenarioForm, document), replace(site, document=document)
+            measured = measured_on(self.form, self.site, document)
+        listed_for = self._units if any(field[0] == "application" for field in site.document.fields_set) else None
+        scenario = resolve(form, site, measured, oversized=oversized, listed_for=listed_for)
         return replace(scenario, changes=made, notes=(*scenario.notes, *_change_notes(scenario, made))), form
 
 
@@ -687,8 +670,7 @@ def load_scenario(path: str | Path, *, changes: Sequence[str] = (), oversized: b
 
 def scenario_of_text(text: str, path: Path) -> Scenario:
     """The scenario of a text that is not in a file yet; faults name it by that path. See `load_scenario`."""
-    document = document_of(text, path)
-    return Template(document, validated(ScenarioForm, document), NamedFiles(path.parent, {})).scenario()
+    return Template.of(document_of(text, path), NamedFiles(path.parent, {})).scenario()
 
 
 def load_platform(path: str | Path) -> Platform:
@@ -719,8 +701,7 @@ def _is_platform(document: Document) -> bool:
 
 def _platform(document: Document) -> Platform:
     form = validated(PlatformFileForm, document)
-    nothing = ApplicationForm(name="hpl", kernel="dgemm", parameters={})
-    return make_platform(form.platform, document, _named_by(document), measured=Measured({}, nothing)).platform
+    return make_platform(form.platform, Site(document, _named_by(document)), Measured({}, _NOTHING)).platform
 
 
 def resolved_text(path: str | Path, *, changes: Sequence[str] = ()) -> str:
@@ -742,18 +723,6 @@ def _whole(folder: Path, name: str) -> str:
     return os.path.normpath(folder / name)
 
 
-def scenario_schema(kind: str = "scenario") -> str:
-    """The JSON Schema of scenario files, for editors; or of other kinds of files.
-
-    Raises ScenarioError for any other.
-
-    `kind`: `scenario`, `platform` (a platform alone) or `seg` (software execution graphs).
-    """
-    if kind not in KINDS:
-        raise ScenarioError(f"--schema: there is no schema of {kind!r}; take {', '.join(KINDS)}{meant(kind, KINDS)}")
-    return file_schema(kind)
-
-
 def read_template(path: str | Path) -> Template:
     """Read a scenario file for many scenarios; see `load_scenario`."""
     return _template(read_extended(locate(path)))
@@ -768,8 +737,8 @@ def template_of(scenario: Scenario) -> Template:
 
 
 def _template(document: Document) -> Template:
-    named = _named_by(document)
-    return Template(document, _sound_form(document, named), named)
+    site = Site(document, _named_by(document))
+    return Template(_sound_form(site), site)
 
 
 def _named_by(document: Document) -> NamedFiles:
@@ -779,7 +748,7 @@ def _named_by(document: Document) -> NamedFiles:
 def _scenario(document: Document, changes: Sequence[str], *, oversized: bool = False) -> tuple[Scenario, ScenarioForm]:
     template = _template(document)
     scenario, form = template._made(changes, oversized=oversized)  # noqa: SLF001 - of this file
-    return replace(scenario, inputs=template.named.hashes()), form
+    return replace(scenario, inputs=template.site.named.hashes()), form
 
 
 def _written_out(named: NamedFiles, field: str, entry: Any) -> Data:
@@ -795,8 +764,8 @@ def _written_out(named: NamedFiles, field: str, entry: Any) -> Data:
         return {
             "levels": [level_data(level) for level in LevelsModelForm.model_validate(entry["levels"]).levels(named)]
         }
-    written = DomainsModelForm.model_validate(entry["domains"]).written_out(named)
-    return {"domains": written["domains"], "uses": {**written.get("uses", {}), **(entry.get("uses") or {})}}
+    model = named.neighbours(DomainsModelForm.model_validate(entry["domains"]).model)
+    return {"domains": domains_of(model), "uses": uses_data(uses_of(model)) | (entry.get("uses") or {})}
 
 
 def _beside(entry: Mapping[str, Any]) -> Data:

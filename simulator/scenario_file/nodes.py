@@ -14,13 +14,12 @@ from simulator.base.errors import ScenarioError
 from simulator.base.form import LAUNCHED, FileName, Form, Latency, Name, Power, Size, Speed
 from simulator.base.names import MAX_NAMES, compact
 from simulator.base.units import write_duration, write_power, write_size, write_speed
-from simulator.base.yaml_document import Document
 from simulator.models.memory.levels import SWAP, SwapTimes
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand, SpeedSurface
 from simulator.platform.domains import NODE, AnyDomainForm, DomainsModelForm, KernelUsesForm, uses_data
 from simulator.platform.doubt_forms import DoubtForm, NoiseForm
-from simulator.platform.named_files import NamedFiles
+from simulator.platform.named_files import NamedFiles, Site
 from simulator.platform.networks.link import DiskForm, Link, LinkForm
 from simulator.platform.nodes import PE, LoadForm, Node
 from simulator.scenario_file.memory import (
@@ -243,45 +242,39 @@ class NodeForm(Form):
     pes: list[AnyPEForm] = Field(min_length=1)
     """The node's PEs."""
 
-    def memory_levels(self, document: Document, named: NamedFiles, *, here: Place) -> Levels:
-        """Memory levels, the nearest first; only the last one has no limit."""
+    def known_memory(self, site: Site, *, here: Place) -> KnownMemory:
+        """What is known of its memory: levels, the nearest first, and the model that they are from if any."""
         if isinstance(self.levels, LevelsModelForm):
-            with document.at(*here, "levels"):
-                return self.levels.levels(named)
+            with site.at(*here, "levels"):
+                return KnownMemory(self.levels.levels(site.named), site.named.memory(self.levels.model)[0])
         last = len(self.levels) - 1
         for number, level in enumerate(self.levels):
-            with document.at(*here, "levels", number):
+            with site.at(*here, "levels", number):
                 if (level.capacity is None) != (number == last):
                     has = "the last level has no limit; leave it out" if number == last else "it is missing; add it"
                     raise ScenarioError(f"capacity: {has}")
         levels = tuple(level.level() for level in self.levels)
         if levels and levels[-1].name == SWAP:
-            self._check_swap_level(levels, document, here=here)
-        return levels
+            self._check_swap_level(levels, site, here=here)
+        return KnownMemory(levels)
 
-    def _check_swap_level(self, levels: Levels, document: Document, *, here: Place) -> None:
+    def _check_swap_level(self, levels: Levels, site: Site, *, here: Place) -> None:
         """A capacity of RAM, and times of swap, stand in one place."""
-        with document.at(*here, "levels", len(levels) - 1):
+        with site.at(*here, "levels", len(levels) - 1):
             if len(levels) == 1:
                 raise ScenarioError("swap stands alone; write the level of RAM before it")
-        with document.at(*here, "swap"):
+        with site.at(*here, "swap"):
             if isinstance(self.swap, SwapForm):
                 raise ScenarioError("there is a level swap, which has latency and gap; write them in one place")
-        with document.at(*here, "memory"):
+        with site.at(*here, "memory"):
             ram = levels[-2]
             if self.memory is not None and self.memory != ram.capacity_bytes:
                 found = f"it is {self.memory} bytes, and level {ram.name} has {ram.capacity_bytes:.0f}"
                 raise ScenarioError(f"{found}; write the same, or no memory where there is a level swap")
 
-    def known_memory(self, document: Document, named: NamedFiles, *, here: Place) -> KnownMemory:
-        """What is known of its memory: levels, and the model that they are from if any."""
-        levels = self.memory_levels(document, named, here=here)
-        model = named.memory(self.levels.model)[0] if isinstance(self.levels, LevelsModelForm) else None
-        return KnownMemory(levels, model)
-
-    def swap_space(self, document: Document, *, here: Place) -> tuple[int | None, SwapTimes | None]:
+    def swap_space(self, site: Site, *, here: Place) -> tuple[int | None, SwapTimes | None]:
         """Bytes of swap and its times, as far as they are said."""
-        with document.at(*here, "swap"):
+        with site.at(*here, "swap"):
             if self.memory is None and self.swap:
                 raise ScenarioError("the node says no memory; write memory and swap, or neither")
         return (self.swap.size, self.swap.times()) if isinstance(self.swap, SwapForm) else (self.swap, None)
@@ -326,8 +319,7 @@ def node_data(
     node: Node, pes: Sequence[PE], link: Link | None, traces: Mapping[str, str], domains: Sequence[Data]
 ) -> tuple[Any, Data]:
     """What makes nodes alike, and the entry without its name."""
-    uses = {kernel: uses_data(used) for kernel, used in node.uses.items()}
-    body = node_entry(node, domains=list(domains), uses=uses, link=link)
+    body = node_entry(node, domains=list(domains), uses=uses_data(node.uses), link=link)
     entries, key = [], []
 
     def alike_by(pe: PE) -> tuple[Any, ...]:

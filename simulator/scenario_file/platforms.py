@@ -1,8 +1,9 @@
 """From what a file says of PEs and nodes to a Platform, with speeds taken to levels that the command line sets."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from simulator.base import units
 from simulator.base.errors import ScenarioError, some_names
@@ -14,9 +15,9 @@ from simulator.models.neighbours import KernelUses, SharingDomain
 from simulator.models.predicted_speed import KERNEL_USES, cache_uses, rescaled
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand, SpeedSurface
-from simulator.platform.domains import NODE, DomainsModelForm, PEsOf, sharing, with_sharers
+from simulator.platform.domains import NODE, DomainsModelForm, PEsOf, Place, Sharing, sharing, with_sharers
 from simulator.platform.foreign import read_simgrid
-from simulator.platform.named_files import NamedFiles, Site
+from simulator.platform.named_files import Site
 from simulator.platform.networks import Network
 from simulator.platform.networks.link import AnyLinkForm, Maker
 from simulator.platform.networks.network import WHERE
@@ -44,17 +45,12 @@ class Measured:
     application: ApplicationForm
 
 
-def measured_on(form: ScenarioForm, document: Document, changed: Document, named: NamedFiles) -> Measured:
-    """The levels that a file's speeds were measured on."""
-    if not isinstance(form.platform, NodesForm):
-        return Measured({}, form.application)
-    places = [("platform", "nodes", place, "levels") for place in range(len(form.platform.nodes))]
-    touched = [place for place, field in enumerate(places) if changed.settings_at(field)]
-    found = {}
-    for place in touched:
-        node = form.platform.nodes[place]
-        found[place] = node.known_memory(document, named, here=("platform", "nodes", place))
-    return Measured(found, form.application)
+def measured_on(form: ScenarioForm, site: Site, changed: Document) -> Measured:
+    """The levels that a file's speeds were measured on, where a change sets others."""
+    nodes = form.platform.nodes if isinstance(form.platform, NodesForm) else []
+    places = [(node, ("platform", "nodes", place)) for place, node in enumerate(nodes)]
+    touched = [(node, here) for node, here in places if changed.settings_at((*here, "levels"))]
+    return Measured({here[2]: node.known_memory(site, here=here) for node, here in touched}, form.application)
 
 
 def uses_of_model(known: KnownMemory, application: ApplicationForm, band: SpeedBand | None) -> dict[str, KernelUses]:
@@ -68,10 +64,10 @@ def uses_of_model(known: KnownMemory, application: ApplicationForm, band: SpeedB
 
 
 def on_other_levels(
-    band: SpeedBand, measured: KnownMemory, changed: Levels, use: MemoryUse | None, *, node: str, pes: str, kernel: str
+    band: SpeedBand, known: KnownMemory, use: MemoryUse | None, *, node: str, pes: str, kernel: str
 ) -> Extrapolation | None:
-    """A measured band, taken to other levels by the memory model; None where they are the same."""
-    before, after = resident_levels(measured.levels), resident_levels(changed)
+    """A measured band, taken to the levels of now by the memory model; None where they are the same."""
+    before, after = resident_levels(known.levels), resident_levels(known.now)
     differences = tuple(level_differences(before, after))
     if not differences:
         return None
@@ -79,17 +75,17 @@ def on_other_levels(
         where = "the file has none, on which it was measured" if not before else "there are none"
         raise ScenarioError(f"levels: {where}; the speed of {kernel} on {pes} is taken from them to those set")
     if use is None:
-        known = ", ".join(KERNEL_USES)
+        there = ", ".join(KERNEL_USES)
         why = f"the speed of {kernel} on {pes} is taken to other levels by it"
-        advice = f"give accesses_per_unit, alpha, run_words (they are known of {known})"
+        advice = f"give accesses_per_unit, alpha, run_words (they are known of {there})"
         raise ScenarioError(f"application.memory is missing, and {why}; {advice}")
-    result = rescaled(band, use, measured=before, changed=after, model=measured.model)
+    result = rescaled(band, use, measured=before, changed=after, model=known.model)
     return Extrapolation(
         node=node,
         pes=pes,
         kernel=kernel,
         levels=differences,
-        beyond_levels=measured.beyond_levels(use),
+        beyond_levels=known.beyond_levels(use),
         lowest_factor=float(result.factors.min()),
         highest_factor=float(result.factors.max()),
         compute_part_s=result.compute_part_s,
@@ -145,37 +141,42 @@ class MadePlatform:
     extrapolations: tuple[Extrapolation, ...] = ()
 
 
-def make_platform(form: PlatformForm, document: Document, named: NamedFiles, *, measured: Measured) -> MadePlatform:
+def make_platform(form: PlatformForm, site: Site, measured: Measured) -> MadePlatform:
     """The platform of a scenario file.
 
     `measured`: the application, whose kernel's speeds those of a platform file of SimGrid are; and levels that speeds
     were measured on where others are set.
     """
-    kernel = measured.application.kernel
     if isinstance(form, SimgridForm):
-        with document.at("platform", "simgrid"):
-            path = named.path(form.simgrid)
-            imported = read_simgrid(path, kernel=kernel, contention=form.contention, eager_bytes=form.eager)
-        for file in imported.files:
-            inside = file.is_relative_to(named.folder)
-            named.used[file.relative_to(named.folder).as_posix() if inside else str(file)] = file
-        return MadePlatform(imported.platform, imported.notes)
+        return _of_simgrid(form, site, measured.application.kernel)
     parts = _Parts(columns=_columns(measured))
-    site = Site(document, named, form.network is not None and form.network.contention == "fair")
-    check_number(form, document)
-    faults = Faults(document)
+    site = replace(site, latency_and_bandwidth=form.network is not None and form.network.contention == "fair")
+    check_number(form, site.document)
+    faults = site.faults()
     for place, node in enumerate(form.nodes):
         with faults.at("platform", "nodes", place):
-            _add(node, site, place=place, parts=parts, measured=measured)
+            _Entry(node, place, site, measured, parts).add()
     if faults.lines:
         _check_links(form, site, faults)
     faults.tell()
-    with document.at("platform"):
+    with site.at("platform"):
         network = _network(form, site, parts)
         nodes = tuple(node for node in parts.nodes.values() if node is not None)
         platform = Platform(tuple(parts.pes), network, nodes, tuple(parts.domains))
     lines = [f"speeds of {of} on {some_names(pes)}: {said}" for (of, said), pes in parts.other_columns.items()]
     return MadePlatform(platform, tuple(dict.fromkeys((*parts.notes, *lines))), tuple(parts.extrapolations))
+
+
+def _of_simgrid(form: SimgridForm, site: Site, kernel: str) -> MadePlatform:
+    """The platform of a file of SimGrid."""
+    named = site.named
+    with site.at("platform", "simgrid"):
+        path = named.path(form.simgrid)
+        imported = read_simgrid(path, kernel=kernel, contention=form.contention, eager_bytes=form.eager)
+    for file in imported.files:
+        inside = file.is_relative_to(named.folder)
+        named.used[file.relative_to(named.folder).as_posix() if inside else str(file)] = file
+    return MadePlatform(imported.platform, imported.notes)
 
 
 def _check_links(form: NodesForm, site: Site, faults: Faults) -> None:
@@ -213,238 +214,206 @@ def _network(form: NodesForm, site: Site, parts: _Parts) -> Network:
     return Network.uniform(form.link.end_to_end(site, "platform", "link"))
 
 
-def _add(form: NodeForm, site: Site, *, place: int, parts: _Parts, measured: Measured) -> None:
-    """The nodes of one entry with their PEs."""
-    document, named = site.document, site.named
-    here = ("platform", "nodes", place)
-    with document.at(*here, "count" if form.count is not None else "name"):
-        names = counted(form.name, form.count)
-    with document.at(*here, "name"):
-        for name in names:
-            if name in parts.nodes:
-                raise ScenarioError(f"two nodes are called {name!r}; give each its own name")
-    maker = None if form.link is None else form.link.maker(site, *here, "link")
-    disk = None if form.disk is None else form.disk.disk()
-    memory_now = form.known_memory(document, named, here=here)
-    levels = memory_now.levels
-    swap_bytes, swap_times = form.swap_space(document, here=here)
-    memory = form.memory is not None or bool(levels and levels[-1].name == SWAP)
-    known = replace(measured.memory.get(place, memory_now), now=levels)
-    kinds = _kinds(form, document, named, here=here, known=known, memory=memory, parts=parts)
-    if place in measured.memory:
-        kinds = [
-            _on_these_levels(
-                kind, document, measured, here=(*here, "pes", number), levels=levels, parts=parts, node=form.name
-            )
-            for number, kind in enumerate(kinds)
-        ]
-    for number, kind in enumerate(kinds):
-        with document.at(*here, "pes", number, "name"):
-            if len(names) > 1 and any(NODE not in name for name in kind.names):
-                found = f"{form.pes[number].name!r} is one name for PEs of {len(names)} nodes"
-                raise ScenarioError(f"{found}; write {NODE} in it")
-    pes = PEsOf([pe for kind in kinds for pe in kind.names], [kind.cores for kind in kinds for _ in kind.names], names)
-    shared = sharing(form.domains, form.uses, pes, site, here=here, levels=levels)
-    band = next((kind.speeds[kernel] for kind in kinds if (kernel := measured.application.kernel) in kind.speeds), None)
-    derived = {
-        kernel: taken
-        for kernel, taken in uses_of_model(known, measured.application, band).items()
-        if kernel not in shared.uses
-    }
-    parts.notes += [*shared.notes, *_derived_lines(derived, form)]
-    if shared.domains:
-        parts.notes += _slowed_twice(form, named)
-    levels = with_sharers(levels, shared.domains)
-    uses = derived | shared.uses
-    for name in names:
-        host = None if form.host is None else form.host.replace(NODE, name)
-        node = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times, form.price, uses)
-        has_more = node != Node(name) or isinstance(form.domains, DomainsModelForm)
-        parts.domains += [kind.of(name, len(parts.pes)) for kind in shared.domains]
-        parts.nodes[name] = node if has_more else None
-        if maker is not None:
-            parts.makers[name] = maker
-        for number, kind in enumerate(kinds):
-            for pe_name in kind.names:
-                full = pe_name.replace(NODE, name)
-                if full in parts.pe_names:
-                    with document.at(*here, "pes", number, "name"):
-                        raise ScenarioError(f"two PEs are called {full}; give each its own name")
-                parts.pe_names.add(full)
-                rest = kind.cpu, kind.cores, *kind.rates, kind.slice_s, kind.resource
-                parts.pes.append(PE(full, name, kind.speeds, kind.load, *rest))
-
-
-def _derived_lines(derived: Mapping[str, KernelUses], form: NodeForm) -> list[str]:
-    """A line for each kernel whose uses follow from a memory model."""
-    said = "what its memory model says, not measured with neighbours"
-    return [
-        f"{kernel} on {form.name}: what it loses where {', '.join(taken.demands)} is shared: {said}"
-        for kernel, taken in derived.items()
-    ]
-
-
-def _slowed_twice(form: NodeForm, named: NamedFiles) -> list[str]:
-    """A line for each kernel whose speed was measured with the neighbours that domains describe."""
-    found = {
-        kernel: speed.model
-        for pe in form.pes
-        for kernel, speed in pe.speeds.items()
-        if isinstance(speed, ModelForm) and speed.model in named.together
-    }
-    return [
-        f"speed of {kernel} on {form.name}: {model} was measured on all cores at once and the node has domains, so "
-        "neighbours count twice; measure it without --together"
-        for kernel, model in found.items()
-    ]
-
-
 @dataclass(frozen=True)
 class _Kind:
     """What PEs that are alike share."""
 
+    form: PEForm
     names: list[str]
     speeds: dict[str, SpeedBand]
     load: Load | None
-    cpu: int | None
-    cores: int
-    rates: tuple[float | None, float | None]
-    slice_s: float
-    pattern: str
-    """Their names as the file writes them."""
-    predicted: frozenset[str]
-    """Kernels whose speeds are predicted."""
     resource: HardwareModel | None
 
+    def is_predicted(self, kernel: str) -> bool:
+        """Whether nobody measured its speed of a kernel."""
+        return isinstance(self.form.speeds[kernel], PredictedForm)
 
-def _kinds(
-    form: NodeForm,
-    document: Document,
-    named: NamedFiles,
-    *,
-    here: tuple[str | int, ...],
-    known: KnownMemory,
-    memory: bool,
-    parts: _Parts,
-) -> list[_Kind]:
-    """The kinds of a node's PEs; those without a load of their own have the node's."""
-    kinds, faults = [], Faults(document)
-    shared = None if form.load is None else form.load.load(named, faults, here=(*here, "load"))
-    for number, pe in enumerate(form.pes):
-        at = (*here, "pes", number)
-        with faults.at(*at):
-            kind = _kind(pe, document, named, here=at, node=form.name, known=known, memory=memory, parts=parts)
-            kind = replace(kind, speeds=_with_sources(kind.speeds, pe, form))
-            kinds.append(kind if pe.load is not None else replace(kind, load=shared))
-    faults.tell()
-    return kinds
+    def pe(self, name: str, node: str) -> PE:
+        """One of them."""
+        said = self.form
+        rest = said.cpu, said.cores, said.cost, said.power, said.slice, self.resource
+        return PE(name, node, self.speeds, self.load, *rest)
 
 
-def _kind(
-    form: PEForm,
-    document: Document,
-    named: NamedFiles,
-    *,
-    here: tuple[str | int, ...],
-    node: str,
-    known: KnownMemory,
-    memory: bool,
-    parts: _Parts,
-) -> _Kind:
-    with document.at(*here, "count" if form.count is not None else "name"):
-        names = counted(form.name, form.count)
-    speeds, faults = {}, Faults(document)
-    for kernel, speed in form.speeds.items():
-        with faults.at(*here, "speeds", kernel):
-            if isinstance(speed, PredictedForm):
-                pes = form.name.replace(NODE, node)
-                speeds[kernel], note = speed.predicted.speed(known, kernel=kernel, pes=pes)
-                parts.notes.append(note)
-            else:
-                found = SpeedBand.constant(speed) if isinstance(speed, float) else speed.speed(named)
-                band = _sliced(found, kernel, form, parts, node=node)
-                speeds[kernel] = _within_memory(band, kernel, form, parts, node=node, known=memory)
-    load = None
-    if form.load is not None:
-        load = form.load.load(named, faults, here=(*here, "load"))
-    rates, resource = (form.cost, form.power), None
-    if isinstance(form, ResourcePEForm):
-        with faults.at(*here, "resource"):
-            resource = form.resource_model(named)
-    faults.tell()
-    predicted = frozenset(kernel for kernel, speed in form.speeds.items() if isinstance(speed, PredictedForm))
-    return _Kind(names, speeds, load, form.cpu, form.cores, rates, form.slice, form.name, predicted, resource)
+@dataclass(frozen=True)
+class _Entry:
+    """An entry of `nodes`, whose nodes and PEs join those that there are."""
 
+    form: NodeForm
+    place: int
+    site: Site
+    measured: Measured
+    parts: _Parts
 
-def _with_sources(speeds: Mapping[str, SpeedBand], form: PEForm, node: NodeForm) -> dict[str, SpeedBand]:
-    """Speeds with what PEs share their doubt by: a model's file, or the entry that says it, by its first PE."""
-    entry = first_name(form.name, form.count).replace(NODE, first_name(node.name, node.count))
-    found = {}
-    for kernel, band in speeds.items():
-        said = form.speeds[kernel]
-        source = said.model if isinstance(said, ModelForm) else plain_name(entry)
-        own = isinstance(said, BandForm) and said.source is not None
-        found[kernel] = replace(band, source=source) if band.wide and not (band.source or own) else band
-    return found
+    @property
+    def here(self) -> Place:
+        """Where it stands."""
+        return "platform", "nodes", self.place
 
+    def add(self) -> None:
+        """Make the nodes with their PEs."""
+        form, site, here, parts = self.form, self.site, self.here, self.parts
+        with site.at(*here, "count" if form.count is not None else "name"):
+            names = counted(form.name, form.count)
+        with site.at(*here, "name"):
+            for name in names:
+                if name in parts.nodes:
+                    raise ScenarioError(f"two nodes are called {name!r}; give each its own name")
+        maker = None if form.link is None else form.link.maker(site, *here, "link")
+        disk = None if form.disk is None else form.disk.disk()
+        memory = form.known_memory(site, here=here)
+        swap_bytes, swap_times = form.swap_space(site, here=here)
+        known = replace(self.measured.memory.get(self.place, memory), now=memory.levels)
+        kinds = self._kinds(known, nodes=len(names))
+        shared = self._shared(kinds, names, known)
+        levels = with_sharers(memory.levels, shared.domains)
+        for name in names:
+            host = None if form.host is None else form.host.replace(NODE, name)
+            node = Node(name, form.memory, swap_bytes, disk, levels, host, swap_times, form.price, shared.uses)
+            has_more = node != Node(name) or isinstance(form.domains, DomainsModelForm)
+            parts.domains += [kind.of(name, len(parts.pes)) for kind in shared.domains]
+            parts.nodes[name] = node if has_more else None
+            if maker is not None:
+                parts.makers[name] = maker
+            self._add_pes(kinds, name)
 
-def _within_memory(band: SpeedBand, kernel: str, form: PEForm, parts: _Parts, *, node: str, known: bool) -> SpeedBand:
-    """A band without the cut (0, 0) at the end of memory, where that is known and pages instead."""
-    if not known or band.mid[-1] > 0:
-        return band
-    pes = form.name.replace(NODE, node)
-    said = f"constant beyond {band.sizes[-2]:g} elements: memory of the node stands for the speed 0 at its end"
-    parts.notes.append(f"speed of {kernel} on {pes}: {said}")
-    low, mid, high = band.low[:-1], band.mid[:-1], band.high[:-1]
-    return replace(band, sizes=band.sizes[:-1], low=low, mid=mid, high=high, surface=None)
+    def _add_pes(self, kinds: Sequence[_Kind], node: str) -> None:
+        for number, kind in enumerate(kinds):
+            for name in (pattern.replace(NODE, node) for pattern in kind.names):
+                if name in self.parts.pe_names:
+                    with self.site.at(*self.here, "pes", number, "name"):
+                        raise ScenarioError(f"two PEs are called {name}; give each its own name")
+                self.parts.pe_names.add(name)
+                self.parts.pes.append(kind.pe(name, node))
 
+    def _kinds(self, known: KnownMemory, *, nodes: int) -> list[_Kind]:
+        """The kinds of a node's PEs; those without a load of their own have the node's."""
+        form, site, kinds, faults = self.form, self.site, list[_Kind](), self.site.faults()
+        shared = None
+        if form.load is not None:
+            with faults.at(*self.here, "load"):
+                shared = form.load.load(site, *self.here, "load")
+        for number, pe in enumerate(form.pes):
+            with faults.at(*self.here, "pes", number):
+                kind = self._kind(pe, (*self.here, "pes", number), known)
+                kinds.append(kind if pe.load is not None else replace(kind, load=shared))
+        faults.tell()
+        if self.place in self.measured.memory:
+            kinds = [self._on_these_levels(kind, number, known) for number, kind in enumerate(kinds)]
+        for number, kind in enumerate(kinds):
+            with site.at(*self.here, "pes", number, "name"):
+                if nodes > 1 and any(NODE not in name for name in kind.names):
+                    raise ScenarioError(f"{kind.form.name!r} is one name for PEs of {nodes} nodes; write {NODE} in it")
+        return kinds
 
-def _on_these_levels(
-    kind: _Kind,
-    document: Document,
-    measured: Measured,
-    *,
-    here: tuple[str | int, ...],
-    levels: Levels,
-    parts: _Parts,
-    node: str,
-) -> _Kind:
-    """Measured speeds taken to levels that the command line sets; what it sets as a speed stays."""
-    kernel, place = measured.application.kernel, here[2]
-    on, use = measured.memory[int(place)], use_of(measured.application)
-    band = kind.speeds.get(kernel)
-    if band is None or kernel in kind.predicted or document.setting((*here, "speeds", kernel)) is not None:
-        return kind
-    set_by = ", --set ".join(document.settings_at((*here[:3], "levels")))
-    try:
-        found = on_other_levels(band, on, levels, use, node=node, pes=kind.pattern.replace(NODE, node), kernel=kernel)
-    except ScenarioError as error:
-        raise PlacedError([f"--set {set_by}: {line}" for line in error.lines]) from None
-    if found is None:
-        return kind
-    found = replace(found, band=replace(found.band, source=band.source))
-    parts.extrapolations.append(found)
-    others = [name for name in kind.speeds if name != kernel and name not in kind.predicted]
-    if others:
-        parts.notes.append(f"speeds of {', '.join(others)} on {found.pes}: left out, measured on other levels")
-    kept = {name: speed for name, speed in kind.speeds.items() if name in kind.predicted}
-    return replace(kind, speeds={**kept, kernel: found.band})
+    def _kind(self, pe: PEForm, here: Place, known: KnownMemory) -> _Kind:
+        site, speeds, faults = self.site, dict[str, SpeedBand](), self.site.faults()
+        with site.at(*here, "count" if pe.count is not None else "name"):
+            names = counted(pe.name, pe.count)
+        for kernel, said in pe.speeds.items():
+            with faults.at(*here, "speeds", kernel):
+                speeds[kernel] = self._speed(said, kernel, pe, known)
+        load, resource = None, None
+        if pe.load is not None:
+            with faults.at(*here, "load"):
+                load = pe.load.load(site, *here, "load")
+        if isinstance(pe, ResourcePEForm):
+            with faults.at(*here, "resource"):
+                resource = pe.resource_model(site.named)
+        faults.tell()
+        return _Kind(pe, names, speeds, load, resource)
+
+    def _speed(self, said: Any, kernel: str, pe: PEForm, known: KnownMemory) -> SpeedBand:
+        """A speed with what PEs share its doubt by: a model's file, or the entry that says it, by its first PE."""
+        pes = pe.name.replace(NODE, self.form.name)
+        if isinstance(said, PredictedForm):
+            band, note = said.predicted.speed(known, kernel=kernel, pes=pes)
+            self.parts.notes.append(note)
+        else:
+            found = SpeedBand.constant(said) if isinstance(said, float) else said.speed(self.site.named)
+            band = self._within_memory(self._sliced(found, kernel, pes), kernel, pes, known.now)
+        if not band.wide or band.source or (isinstance(said, BandForm) and said.source is not None):
+            return band
+        first = first_name(pe.name, pe.count).replace(NODE, first_name(self.form.name, self.form.count))
+        return replace(band, source=said.model if isinstance(said, ModelForm) else plain_name(first))
+
+    def _sliced(self, speed: SpeedBand | SpeedSurface, kernel: str, pes: str) -> SpeedBand:
+        """The band at the application's columns; a note where nothing was measured on either side of them."""
+        if isinstance(speed, SpeedBand):
+            return speed
+        columns, first, last = self.parts.columns, speed.columns[0], speed.columns[-1]
+        if columns is None:
+            raise ScenarioError(
+                "these are speeds by columns, and the application has no n, its columns; give other speeds"
+            )
+        if not first <= columns <= last:
+            nearest = first if columns < first else last
+            said = f"measured on {nearest:g} columns, the application has {columns:g}: taken as they are there"
+            self.parts.other_columns.setdefault((kernel, said), []).append(pes)
+        return speed.at(columns)
+
+    def _within_memory(self, band: SpeedBand, kernel: str, pes: str, levels: Levels) -> SpeedBand:
+        """A band without the cut (0, 0) at the end of memory, where that is known and pages instead."""
+        known = self.form.memory is not None or bool(levels and levels[-1].name == SWAP)
+        if not known or band.mid[-1] > 0:
+            return band
+        said = f"constant beyond {band.sizes[-2]:g} elements: memory of the node stands for the speed 0 at its end"
+        self.parts.notes.append(f"speed of {kernel} on {pes}: {said}")
+        low, mid, high = band.low[:-1], band.mid[:-1], band.high[:-1]
+        return replace(band, sizes=band.sizes[:-1], low=low, mid=mid, high=high, surface=None)
+
+    def _on_these_levels(self, kind: _Kind, number: int, known: KnownMemory) -> _Kind:
+        """Measured speeds taken to levels that the command line sets; what it sets as a speed stays."""
+        document, parts, kernel = self.site.document, self.parts, self.measured.application.kernel
+        band, at = kind.speeds.get(kernel), (*self.here, "pes", number, "speeds", kernel)
+        if band is None or kind.is_predicted(kernel) or document.setting(at) is not None:
+            return kind
+        pes, use = kind.form.name.replace(NODE, self.form.name), use_of(self.measured.application)
+        try:
+            found = on_other_levels(band, known, use, node=self.form.name, pes=pes, kernel=kernel)
+        except ScenarioError as error:
+            set_by = ", --set ".join(document.settings_at((*self.here, "levels")))
+            raise PlacedError([f"--set {set_by}: {line}" for line in error.lines]) from None
+        if found is None:
+            return kind
+        found = replace(found, band=replace(found.band, source=band.source))
+        parts.extrapolations.append(found)
+        predicted = {name: speed for name, speed in kind.speeds.items() if kind.is_predicted(name)}
+        others = [name for name in kind.speeds if name != kernel and name not in predicted]
+        if others:
+            parts.notes.append(f"speeds of {', '.join(others)} on {pes}: left out, measured on other levels")
+        return replace(kind, speeds={**predicted, kernel: found.band})
+
+    def _shared(self, kinds: Sequence[_Kind], names: Sequence[str], known: KnownMemory) -> Sharing:
+        """What its PEs share, and what kernels use of it, the application's also by what the memory model says."""
+        cores = [kind.form.cores for kind in kinds for _ in kind.names]
+        pes = PEsOf([name for kind in kinds for name in kind.names], cores, names)
+        shared = sharing(self.form.domains, self.form.uses, pes, self.site, here=self.here, levels=known.now)
+        kernel = self.measured.application.kernel
+        band = next((kind.speeds[kernel] for kind in kinds if kernel in kind.speeds), None)
+        derived = {} if kernel in shared.uses else uses_of_model(known, self.measured.application, band)
+        self.parts.notes += shared.notes
+        for taken in derived.values():
+            lost = f"what it loses where {', '.join(taken.demands)} is shared"
+            said = "what its memory model says, not measured with neighbours"
+            self.parts.notes.append(f"{kernel} on {self.form.name}: {lost}: {said}")
+        if shared.domains:
+            self.parts.notes += self._slowed_twice()
+        return replace(shared, uses=derived | shared.uses)
+
+    def _slowed_twice(self) -> list[str]:
+        """A line for each kernel whose speed was measured with the neighbours that domains describe."""
+        speeds = [(kernel, speed) for pe in self.form.pes for kernel, speed in pe.speeds.items()]
+        found = {kernel: speed.model for kernel, speed in speeds if isinstance(speed, ModelForm)}
+        return [
+            f"speed of {kernel} on {self.form.name}: {model} was measured on all cores at once and the node has "
+            "domains, so neighbours count twice; measure it without --together"
+            for kernel, model in found.items()
+            if model in self.site.named.together
+        ]
 
 
 def _columns(measured: Measured) -> float | None:
     """The order n of the application, if it has one."""
     n = measured.application.parameters.get("n")
     return float(n) if isinstance(n, int | float) and not isinstance(n, bool) and n > 0 else None
-
-
-def _sliced(speed: SpeedBand | SpeedSurface, kernel: str, form: PEForm, parts: _Parts, *, node: str) -> SpeedBand:
-    """The band at the application's columns; a note where nothing was measured on either side of them."""
-    if isinstance(speed, SpeedBand):
-        return speed
-    if parts.columns is None:
-        raise ScenarioError("these are speeds by columns, and the application has no n, its columns; give other speeds")
-    if not speed.columns[0] <= parts.columns <= speed.columns[-1]:
-        nearest = speed.columns[0] if parts.columns < speed.columns[0] else speed.columns[-1]
-        said = f"measured on {nearest:g} columns, the application has {parts.columns:g}: taken as they are there"
-        parts.other_columns.setdefault((kernel, said), []).append(form.name.replace(NODE, node))
-    return speed.at(parts.columns)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from simulator.base.errors import ScenarioError, meant
 from simulator.base.form import Form, Schema
 from simulator.scenario_file.forms import PlatformFileForm, ScenarioForm
 from simulator.scenario_file.segs import SegForm
@@ -20,8 +21,15 @@ _HEAD = "https://json-schema.org/draft/2020-12/schema"
 
 
 @cache
-def file_schema(kind: str = "scenario") -> str:
-    """The JSON Schema of a kind of file, `scenario`, `platform` or `seg`, as text."""
+def scenario_schema(kind: str = "scenario") -> str:
+    """The JSON Schema of scenario files, for editors; or of other kinds of files.
+
+    Raises ScenarioError for any other.
+
+    `kind`: `scenario`, `platform` (a platform alone) or `seg` (software execution graphs).
+    """
+    if kind not in KINDS:
+        raise ScenarioError(f"--schema: there is no schema of {kind!r}; take {', '.join(KINDS)}{meant(kind, KINDS)}")
     form, title = KINDS[kind]
     schema = _everywhere(form.model_json_schema(), _untitled)
     definitions = schema.pop("$defs", {})

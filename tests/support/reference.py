@@ -42,7 +42,7 @@ from simulator.scenario_file.memory import (
     SwapForm,
 )
 from simulator.scenario_file.nodes import NodeForm, PEForm, ResourcePEForm
-from simulator.scenario_file.schemas import KINDS, file_schema
+from simulator.scenario_file.schemas import KINDS, scenario_schema
 from simulator.scenario_file.segs import (
     ArmForm,
     BranchForm,
@@ -230,7 +230,7 @@ def main() -> None:
     """Write the tables and schemas of the checkout that this module lies in."""
     folder = Path(__file__).parents[2] / "scenarios"
     for kind in KINDS:
-        files.write_text(folder / f"{kind}.schema.json", file_schema(kind))
+        files.write_text(folder / f"{kind}.schema.json", scenario_schema(kind))
     files.write_text(folder / "README.md", with_tables(files.read_text(folder / "README.md")))
 
 

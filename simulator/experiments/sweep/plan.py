@@ -139,13 +139,12 @@ def make_plan(  # noqa: PLR0913 - all by name
     truths = truth_count(drawn) if drawn.doubtful else None
     changed, before = _changed(template, asked)
     _read_named(template, changed)
-    used = dict(template.named.used)
     common = Plan(
         path=path,
         data=template.document.data,
         resolved=dump_scenario(base),
-        inputs=template.named.hashes(),
-        paths=used,
+        inputs=template.site.named.hashes(),
+        paths=dict(template.site.named.used),
         before=before,
         replications=drawn.replications,
         truths=truths,
@@ -181,11 +180,11 @@ def _read_named(template: Template, changed: _Changed) -> None:
     seen = set()
     for changes, values in changed:
         for change, value in zip(changes, values.values(), strict=True):
-            named = [text for text in _texts(value) if (template.named.folder / text).is_file()]
+            named = [text for text in _texts(value) if (template.site.named.folder / text).is_file()]
             if named and change not in seen:
                 seen.add(change)
                 for text in named:
-                    template.named.path(text)
+                    template.site.named.path(text)
                 with suppress(ApportionError):  # the point will say so
                     template.scenario([change], oversized=True)
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from simulator.base import files
 from simulator.base.documents import Data, in_file, read
@@ -14,7 +15,7 @@ from simulator.models.file import ModelFile
 from simulator.models.memory import MemoryLevel
 from simulator.models.network import LinkModel, MessageModel, PacketModel
 from simulator.models.speed import SpeedBand, SpeedFile
-from simulator.platform.domains import neighbours_data, neighbours_of, unlike_pes
+from simulator.platform.domains import domains_of, unlike_pes, uses_data, uses_of
 from simulator.scenario_file.caches import CacheGroups, cache_groups, shared_levels
 
 Document = Mapping[str, object]
@@ -30,20 +31,23 @@ UNNAMED = "unnamed"
 
 @dataclass(frozen=True)
 class Made:
-    """Where and when a model was made, with what."""
-
-    made: datetime | None = None
-    versions: Mapping[str, str] = field(default_factory=dict)
-    machine: Machine | None = None
-
-
-@dataclass(frozen=True)
-class _Provenance:
-    """The parts of a file's provenance that are looked at."""
+    """Where and when a model was made, with what: the parts of its provenance that are looked at."""
 
     made: str | None = None
     versions: dict[str, str] = field(default_factory=dict)
     machine: Machine | None = None
+
+    def __post_init__(self) -> None:
+        _ = self.when  # which says what is wrong with it
+
+    @property
+    def when(self) -> datetime | None:
+        """The date; None if nobody says."""
+        try:
+            found = None if self.made is None else datetime.fromisoformat(self.made)
+        except ValueError:
+            raise ScenarioError(f"made: {self.made!r} is no date; measure again") from None
+        return found if found is None or found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,14 +64,9 @@ class NodeFile(ModelFile):
 
 def made_of(provenance: object, source: str) -> Made:
     """What a file's provenance says of its making."""
+    known = provenance if isinstance(provenance, Mapping) else {}
     with in_file(f"{source}: provenance"):
-        known = provenance if isinstance(provenance, Mapping) else {}
-        said = read(_Provenance, {key: known[key] for key in ("made", "versions", "machine") if key in known})
-        try:
-            made = None if said.made is None else datetime.fromisoformat(said.made)
-        except ValueError:
-            raise ScenarioError(f"made: {said.made!r} is no date; measure again") from None
-    return Made(made, said.versions, said.machine)
+        return read(Made, {key: known[key] for key in ("made", "versions", "machine") if key in known})
 
 
 def read_document(path: Path) -> tuple[Document, str]:
@@ -106,14 +105,6 @@ def is_of_one_machine(document: Document) -> bool:
     measured = about if isinstance(about, dict) else document
     host = measured.get("host")
     return measured.get("between") is not None and (host is None or str(host) in _LOOPBACK)
-
-
-def age_days(made: datetime | None, now: datetime) -> float | None:
-    """Days since something was made; None if nobody says."""
-    if made is None:
-        return None
-    when = made if made.tzinfo is not None else made.replace(tzinfo=UTC)
-    return (now - when).total_seconds() / 86400
 
 
 @dataclass(frozen=True)
@@ -260,20 +251,24 @@ def _data_caches(machine: Machine) -> tuple[SharedCache, ...]:
     )
 
 
+def _with(
+    node: CalibratedNode, form: ModelFile, source: str, *, what: str, more: Sequence[str] = (), **parts: Any
+) -> CalibratedNode:
+    """A node with parts that were measured on it, as a file says them."""
+    calibration = Calibration(source, what, made_of(form.provenance, source))
+    warnings = (*node.warnings, *_own_warnings(form.warnings, source), *(f"{source}: {line}" for line in more))
+    return replace(node, calibrations=(*node.calibrations, calibration), warnings=warnings, **parts)
+
+
 def _with_speed(node: CalibratedNode, document: Document, source: str, *, unnamed: str) -> CalibratedNode:
     """With a speed band; of a surface, that of its largest number of columns."""
     form = SpeedFile.of(document, source)
     kernel = form.kernel or unnamed
     if kernel in node.speeds:
         raise ScenarioError(f"{source}: the node has a speed model of kernel {kernel!r} already; leave one out")
-    unsaid = () if form.kernel is not None else (f"{source}: says no kernel; called {kernel!r}",)
-    calibration = Calibration(source, f"speed of {kernel}", made_of(form.provenance, source))
-    return replace(
-        node,
-        speeds=node.speeds | {kernel: form.band},
-        calibrations=(*node.calibrations, calibration),
-        warnings=(*node.warnings, *unsaid, *_own_warnings(form.warnings, source)),
-    )
+    unsaid = () if form.kernel is not None else (f"says no kernel; called {kernel!r}",)
+    speeds = node.speeds | {kernel: form.band}
+    return _with(node, form, source, what=f"speed of {kernel}", more=unsaid, speeds=speeds)
 
 
 def _with_memory(node: CalibratedNode, document: Document, source: str) -> CalibratedNode:
@@ -283,27 +278,18 @@ def _with_memory(node: CalibratedNode, document: Document, source: str) -> Calib
         raise ScenarioError(f"{source}: {node.source} has a memory model already; leave one out")
     form = MemoryFile.of(document, source)
     levels, notes = shared_levels(node.caches, form.model.levels)
-    return replace(
-        node,
-        levels=levels,
-        calibrations=(*node.calibrations, Calibration(source, "memory", made_of(form.provenance, source))),
-        warnings=(*node.warnings, *_own_warnings(form.warnings, source), *(f"{source}: {note}" for note in notes)),
-    )
+    return _with(node, form, source, what="memory", more=notes, levels=levels)
 
 
 def _with_neighbours(node: CalibratedNode, document: Document, source: str) -> CalibratedNode:
+    from simulator.models.neighbours_file import NeighboursModel  # only here: likewise
+
     if node.neighbours is not None:
         raise ScenarioError(f"{source}: {node.source} has a neighbours model already; leave one out")
-    found = neighbours_of(document, source)
-    data = neighbours_data(document, source)
-    made = made_of(document.get("provenance"), source)
-    with in_file(source):
-        said = read(ModelFile, {"warnings": document.get("warnings", ())}).warnings
-    return replace(
-        node,
-        neighbours={"domains": data["domains"], "uses": data["uses"]},
-        calibrations=(*node.calibrations, Calibration(source, "neighbours", made)),
-        warnings=(*node.warnings, *_own_warnings(said, source), *unlike_pes(found, node.pe_count, source)),
+    form = NeighboursModel.of(document, source)
+    neighbours = {"domains": domains_of(form), "uses": uses_data(uses_of(form))}
+    return _with(
+        node, form, source, what="neighbours", more=unlike_pes(form.pe_count, node.pe_count), neighbours=neighbours
     )
 
 

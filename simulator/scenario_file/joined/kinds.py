@@ -11,9 +11,10 @@ from simulator.base.documents import Data
 from simulator.base.machine import Machine
 from simulator.base.names import counted
 from simulator.models.doubt import Doubt, Noise
+from simulator.models.load import DAY_S
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.caches import counted_groups, level_names
-from simulator.scenario_file.joined.inputs import CalibratedNode, Calibration, LinkFile, age_days
+from simulator.scenario_file.joined.inputs import CalibratedNode, Calibration, LinkFile
 
 RULE = (
     "two nodes are alike if they have as many PEs, the same kernels, memory within 10 %, and for each kernel, at nine"
@@ -209,13 +210,14 @@ def doubts(
 
 
 def _ages(calibrations: Sequence[Calibration], now: datetime, most_days: float) -> Iterator[str]:
-    ages = [(age, entry) for entry in calibrations if (age := age_days(entry.made.made, now)) is not None]
+    dated = [(entry.made.when, entry) for entry in calibrations]
+    ages = [((now - when).total_seconds() / DAY_S, entry) for when, entry in dated if when is not None]
     for age, entry in ages:
         if age > most_days:
             yield f"{entry.source}: {entry.what} is {age:.0f} days old, more than {most_days:g}"
         elif age < -1:
-            yield f"{entry.source}: {entry.what} is dated in the future: {entry.made.made}"
-    undated = [entry.source for entry in calibrations if entry.made.made is None]
+            yield f"{entry.source}: {entry.what} is dated in the future: {entry.made.when}"
+    undated = [entry.source for when, entry in dated if when is None]
     if undated:
         yield f"{_some(undated)}: it has no date, so the age is not known"
     if ages:

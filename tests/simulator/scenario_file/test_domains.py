@@ -12,7 +12,7 @@ from simulator.calibration import replay_neighbours, save_neighbours
 from simulator.models.neighbours import Bandwidth, KernelUses, Occupancy, ShareTable, SharingDomain
 from simulator.platform.domains import domain_data
 from simulator.scenario_file.load import read_template, template_of
-from tests.support.made_up_machine import visits
+from tests.support.made_up_machine import neighbours_document, visits
 
 NODE = """
     - name: "n[1-2]"
@@ -94,11 +94,9 @@ def test_what_ifs_on_channels_and_cores(written, change, count):
 def test_a_measured_model_can_be_changed_in_parts(written):
     path = written("", uses="triad: {memory: {demand: 9GB/s}}")
     path.write_text(path.read_text().replace("domains: []", "domains: {model: measured.json}"))
-    model = {
-        "kind": "neighbours",
-        "domains": [{"kind": "memory", "capacity": "20GB/s"}],
-        "uses": {kernel: {"memory": {"demand": "1GB/s", "sensitivity": 0.5}} for kernel in ("dgemm", "triad")},
-    }
+    use = {"sizes": [1.0], "memory": {"demand": ["1GB/s"], "sensitivity": [0.5]}}
+    domains = [{"kind": "memory", "capacity": "20GB/s", "lone": "9GB/s", "softness": 4.0}]
+    model = neighbours_document(domains, [[0, 1, 2, 3]], {"dgemm": use, "triad": use})
     path.with_name("measured.json").write_text(json.dumps(model))
     scenario = load_scenario(path)
     assert set(scenario.inputs) == {"scenario.yaml", "measured.json"}
@@ -106,11 +104,11 @@ def test_a_measured_model_can_be_changed_in_parts(written):
     assert [scenario.platform.nodes[0].uses[kernel].at("memory", 1).demand for kernel, _ in asked] == [1e9, 9e9]
     changes = ["platform.nodes.0.domains.0.capacity=x2", "platform.nodes.0.uses.dgemm.memory.demand=2GB/s"]
     changed = load_scenario(path, changes=changes).platform
-    assert {one.law for one in changed.domains} == {Bandwidth(40e9)}
+    assert {one.law for one in changed.domains} == {Bandwidth(40e9, 4.0, 9e9)}
     assert [changed.nodes[0].uses[kernel].at("memory", 1).demand for kernel, _ in asked] == [2e9, 9e9]
     path.with_name("measured.json").write_text('{"kind": "speed"}')
     with pytest.raises(
-        ScenarioError, match="the file has kind 'speed'; name one that `apportion calibrate neighbours` wrote"
+        ScenarioError, match="kind 'speed' is no neighbours model; name a file that `apportion calibrate neighbours`"
     ):
         load_scenario(path)
 
@@ -168,18 +166,10 @@ def test_a_model_of_other_pes_names_them_by_place_and_says_what_uses_nothing(wri
     """As `apportion calibrate neighbours` writes it: its PEs have names of their own, and places beside them."""
     path = written("")
     path.write_text(path.read_text().replace("domains: []", "domains: {model: measured.json}"))
-    model = {
-        "format": 1,
-        "kind": "neighbours",
-        "pe_count": 8,
-        "domains": [
-            {"kind": "memory", "name": "near", "capacity": "20GB/s", "pes": ["pe2", "pe3"]},
-            {"kind": "cache", "name": "L3", "level": "L3", "capacity": "1234567.5B"},
-        ],
-        "places": [[1, 2], [0, 1, 2, 3]],
-        "kernels": ["dgemm", "triad"],
-        "uses": {"triad": {"sizes": [1e3, 1e6], "memory": {"demand": ["1B/s", "2B/s"], "sensitivity": [0.5, 1]}}},
-    }
+    near = {"kind": "memory", "name": "near", "capacity": "20GB/s", "lone": "20GB/s", "softness": 4, "pes": ["pe2"]}
+    cache = {"kind": "cache", "name": "L3", "level": "L3", "capacity": "1234567.5B"}
+    use = {"sizes": [1e3, 1e6], "memory": {"demand": ["1B/s", "2B/s"], "sensitivity": [0.5, 1]}}
+    model = neighbours_document([near, cache], [[1, 2], [0, 1, 2, 3]], {"triad": use}, pe_count=8)
     path.with_name("measured.json").write_text(json.dumps(model))
     scenario = load_scenario(path)
     assert [(one.name, one.pes) for one in scenario.platform.domains[:2]] == [

@@ -17,6 +17,7 @@ from simulator.scenario_file.caches import level_names, shared_levels
 from simulator.scenario_file.machine_node import node_block
 from simulator.scenario_file.written import safe_name
 from tests.simulator.scenario_file.joined.builders import host, link, memory_model, speed_model
+from tests.support.made_up_machine import neighbours_document
 
 HWLOC = Path(__file__).parents[1] / "platform" / "foreign" / "hwloc"
 AROUND = """
@@ -215,9 +216,11 @@ def test_a_fitted_level_that_some_pes_share_is_a_domain_of_its_own_capacity():
 
 def test_measured_neighbours_take_the_place_of_proposals_and_are_carried(tmp_path, capsys, speed):
     measured = tmp_path / "neighbours.json"
-    domains = [{"kind": "memory", "capacity": "20GB/s", "pes": [0]}, {"kind": "clock", "shares": [1, 0.9]}]
-    uses = {"dgemm": {"memory": {"demand": "2GB/s", "sensitivity": 0.5}}}
-    measured.write_text(json.dumps({"format": 1, "kind": "neighbours", "domains": domains, "uses": uses}))
+    memory = {"kind": "memory", "capacity": "20GB/s", "lone": "9GB/s", "softness": 4, "pes": ["pe1"]}
+    uses = {"dgemm": {"sizes": [1.0], "memory": {"demand": ["2GB/s"], "sensitivity": [0.5]}}}
+    each = this_machine().pe_count
+    domains, places = [memory, {"kind": "clock", "shares": [1, 0.9]}], [[0], list(range(each))]
+    measured.write_text(json.dumps(neighbours_document(domains, places, uses, pe_count=each)))
     given = ["--speed", speed, "--neighbours", measured]
     (node,) = yaml.safe_load(printed(capsys, *given).out)
     assert node["domains"] == {"model": str(measured)}
@@ -227,14 +230,13 @@ def test_measured_neighbours_take_the_place_of_proposals_and_are_carried(tmp_pat
     joined = ["cluster", "--join", f"{file},{link(tmp_path / 'link.json')}", "--names", "n[1-2]", "-o", output]
     assert _run([str(part) for part in joined]) == 0
     platform = load_scenario(output).platform
-    each = this_machine().pe_count
     assert [(one.name, one.pes) for one in platform.domains] == [
         ("memory of n1", (0,)), ("clock of n1", tuple(range(each))),
         ("memory of n2", (each,)), ("clock of n2", tuple(range(each, 2 * each))),
     ]  # fmt: skip
     assert platform.nodes[1].uses["dgemm"].at("memory", 1).demand == 2e9
     apart = join_platform([speed, measured, link(tmp_path / "link.json")], names="n1")
-    assert apart.kinds[0].uses == uses
+    assert apart.kinds[0].uses["dgemm"] == {"memory": {"demand": "2 GB/s", "sensitivity": 0.5}}
 
 
 @pytest.mark.parametrize(
