@@ -15,10 +15,10 @@ from advisor.jobs.compare import LEVEL, Alternative, Compared, Generator, Metric
 from advisor.jobs.paired import Differences, differences
 from advisor.jobs.setting import Setting, Sizes
 from simulator import Estimates, Policy, ScenarioError, Stream, intervals, randomness, units
-from simulator.base.arrays import Floats
 
 __all__ = ["KINDS", "Candidate", "JobAdvice", "advise", "candidates"]
 
+Floats = NDArray[np.float64]
 KINDS = ("policy", "estimates", "sizes", "add", "change")
 """What a change may be, and what a price may be of."""
 BOUND = "bound"

@@ -23,7 +23,6 @@ from simulator import (
     some_names,
     this_machine,
 )
-from simulator.base.arrays import Floats
 
 __all__ = [
     "METRICS",
@@ -39,6 +38,7 @@ __all__ = [
     "with_sizes",
 ]
 
+Floats = NDArray[np.float64]
 Row = tuple[Floats, list[bool]]
 """Of a draw: metrics, (alternative, metric), and which alternatives are overloaded."""
 OfLog = tuple[tuple[job_metrics.JobAverages, ...], list[str | None]]

@@ -38,7 +38,6 @@ from simulator import (
     this_machine,
     units,
 )
-from simulator.base.arrays import Floats
 from simulator.calibration import (
     CommandRanks,
     Comparison,
@@ -152,6 +151,7 @@ def _is_whole(trace: LoadTrace) -> bool:
     return bool(np.all(trace.values == np.rint(trace.values)))
 
 
+Floats = NDArray[np.float64]
 Range = tuple[float, float]
 MaybeRange = tuple[float | None, float | None]
 

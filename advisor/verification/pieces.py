@@ -6,11 +6,10 @@ from math import exp, inf, log, pi, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from advisor.verification.residuals import without_loads
 from simulator import PE, Configuration, Scenario, run
-from simulator.base.arrays import Floats
 from simulator.calibration import RealRun
 
 PIECES = 3
@@ -28,6 +27,8 @@ REPLICATIONS = 40
 MESSAGES_SD, MOST_LOG = log(2), log(8)
 """Message times are within this logarithm of what was measured, in two cases of three; and the most that they are
 corrected by. The first only decides where pieces do not."""
+
+Floats = NDArray[np.float64]
 
 
 def doubt_of_median(values: ArrayLike) -> float:
