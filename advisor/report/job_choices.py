@@ -60,7 +60,10 @@ def changes_page(found: JobsAdvised, run: tuple[blocks.Command, ...] = ()) -> bl
     page = blocks.Page(
         title=f"{_title(found.compared)}: which change pays most",
         answer=found.sentence,
-        sections=(blocks.Section("changes", "Which change pays most", rest or (NOTHING_COMPARED,)),),
+        sections=(
+            blocks.Section("changes", "Which change pays most", rest or (NOTHING_COMPARED,)),
+            blocks.Section("settings", "Alternatives", tuple(_settings(found.compared.alternatives))),
+        ),
         rows=_first_changes(found),
     )
     return _around(page, found, found.compared, picture, run)
@@ -77,8 +80,8 @@ def _around(
     crowded = overload_sentences(found)
     return replace(
         page,
-        sections=(*page.sections, _asked_section(found), provenance_section(answered.provenance, found.seed)),
-        settings=_drawn(found),
+        sections=(*page.sections, provenance_section(answered.provenance, found.seed)),
+        settings=_judged(found),
         picture=tuple((figure,) for figure in picture),
         run=run,
         facts=_facts(found),
@@ -95,9 +98,17 @@ def _drawn(found: Comparison) -> str:
     return f"{wording.counted(found.replications, 'draw')}, seed {found.seed}"
 
 
+def _judged(found: Comparison) -> str:
+    """What intervals and averages are of."""
+    said = [_drawn(found), f"intervals hold with {wording.level_text(found.level)}"]
+    said += [] if found.units is None else [f"the log counts as {found.units:.4g} independent parts"]
+    said += [f"the first {100 * found.warm_up:g} % of the jobs to end left out"] if found.warm_up else []
+    return ", ".join(said)
+
+
 def _facts(found: Comparison) -> blocks.Pairs:
     """What the numbers rest on."""
-    return blocks.pairs({"Rests on": f"{_title(found)}, simulated; {_drawn(found)}, {KINDS[found.draws]}"})
+    return blocks.pairs({"Rests on": f"{_title(found)}, predicted; {_drawn(found)}, {KINDS[found.draws]}"})
 
 
 def _first_alternatives(found: Comparison) -> blocks.Table:
@@ -162,7 +173,8 @@ def _alternatives_section(found: Comparison) -> blocks.Section:
     note = "Means over the draws." if of_draws else "Of the stream as it is; draws tell how far off that is."
     if all(row[-1] == "no" for row in rows):
         title, rows = title[:-1], [row[:-1] for row in rows]
-    return blocks.Section("alternatives", "Alternatives", (blocks.table("What each gives", title, rows, note=note),))
+    gives = blocks.table("What each gives, predicted", title, rows, note=note)
+    return blocks.Section("alternatives", "Alternatives", (gives, *_settings(found.alternatives)))
 
 
 def _crowded(one: AlternativeFacts) -> str:
@@ -199,7 +211,10 @@ def _metric_blocks(found: Comparison, name: str, rows: Sequence[DifferenceFacts]
     first = "pair" if base is None else "alternative"
     why = found.untold.get(name)
     yield blocks.table(
-        f"{said}, {from_base}", [first, "difference", "of all"], cells, note=f"No interval: {why}." if why else ""
+        f"{said}, {from_base}, predicted",
+        [first, "difference", "of all"],
+        cells,
+        note=f"No interval: {why}." if why else "",
     )
 
 
@@ -221,20 +236,6 @@ def _how_judged(level: float) -> str:
         f"Intervals hold with {percent} each, thin lines for all metrics at once (Bonferroni). Of all: what remains "
         "sure after Holm's correction for all differences of the metric."
     )
-
-
-def _asked_section(found: Comparison) -> blocks.Section:
-    """The stream, the draws, and each alternative in full."""
-    facts = {
-        "Stream": found.stream,
-        "Jobs": str(found.jobs),
-        "Draws": f"{found.replications}, {KINDS[found.draws]}" if found.replications else KINDS[found.draws],
-        "The log counts as": "" if found.units is None else f"{found.units:.4g} independent parts",
-        "Intervals hold with": wording.level_text(found.level),
-        "Left out of averages": f"the first {100 * found.warm_up:g} % of the jobs to end" if found.warm_up else "",
-        "Seed": str(found.seed),
-    }
-    return blocks.Section("asked", "What was asked", (blocks.pairs(facts), *_settings(found.alternatives)))
 
 
 def _settings(alternatives: Sequence[AlternativeFacts]) -> Iterator[blocks.Block]:
@@ -312,7 +313,7 @@ def _changes_table(found: JobsAdvised, changes: Sequence[Change], level: float, 
     title += ["price", "gain per price"] if priced else []
     note = f"No interval: {found.refused}." if found.refused else _changes_note(found, level)
     return blocks.table(
-        "Changes, largest gain first",
+        "Changes, largest gain first, predicted",
         title,
         [row[: len(title)] for row in rows],
         best=found.pays_most or None,

@@ -118,7 +118,6 @@ def jobs_page(ran: RanJobs, run: tuple[blocks.Command, ...] = (), drawn: Drawing
             blocks.Section("averages", "Averages", tuple(_averages(ran))),
             *([blocks.Section("over-time", "Over time", over_time)] if over_time else []),
             blocks.Section("classes", "Classes of jobs", tuple(_classes(ran))),
-            _asked_section(ran),
             provenance_section(ran.provenance, ran.seed),
         ),
         picture=tuple(column for column in (busy, waits) if column),
@@ -126,7 +125,7 @@ def jobs_page(ran: RanJobs, run: tuple[blocks.Command, ...] = (), drawn: Drawing
         facts=blocks.pairs(_facts(ran)),
         rows=_measures(ran.averages, FIRST),
         verdict=verdict(ran.warnings),
-        settings=f"engine {ran.engine}",
+        settings=_settings(ran),
         **head(ran.command, ran.warnings, ran.provenance),
     )
 
@@ -137,12 +136,20 @@ def _facts(ran: RanJobs) -> dict[str, str]:
     return {"Rests on": f"one run of {jobs}", "Notes": "; ".join(ran.stream.notes)}
 
 
+def _settings(ran: RanJobs) -> str:
+    """Where run times come from, and the engine."""
+    asked, times = ran.setting, "stated by the stream"
+    if asked.platform:
+        times = f"{asked.times} on {asked.platform}, draw {asked.draw} of the loads"
+    return f"run times {times}, engine {ran.engine}"
+
+
 def _answer(ran: RanJobs) -> str:
     found = ran.averages
     marked = ", but the stream is overloaded and the averages measure its length" if ran.overloaded else ""
     waits, slow = wording.duration(found.wait_s), wording.digits(found.bounded_slowdown, 4)
     said = f"Under {ran.policy.name} a job waits {waits} in the mean, and its bounded slowdown is {slow}"
-    return f"{said}{marked}; simulated."
+    return f"{said}{marked}; predicted."
 
 
 def _averages(ran: RanJobs) -> Iterator[blocks.Block]:
@@ -153,14 +160,15 @@ def _averages(ran: RanJobs) -> Iterator[blocks.Block]:
     share = wording.percent(found.warm_up, 1)
     note = f"of {found.jobs} jobs; the first {found.dropped} to end ({share}) are the warm-up, left out"
     note = note if found.dropped else f"of all {found.jobs} jobs; no warm-up is left out"
-    yield replace(_measures(found, MEASURES), caption="Averages over the jobs", note=note)
+    yield replace(_measures(found, MEASURES), caption="Averages over the jobs, predicted", note=note)
     yield blocks.pairs(
         {
-            "Utilisation": wording.percent(found.utilisation, 2),
+            "Predicted utilisation": wording.percent(found.utilisation, 2),
             "From the end of the warm-up to the last submission": wording.percent(found.steady_utilisation, 2),
             "First submission to last end": wording.duration(found.makespan_s),
             "Ended by their limit": wording.percent(found.killed, 2),
             "Delayed by later jobs": "" if ran.delayed is None else delayed_text(ran.delayed),
+            "Offered load": wording.digits(ran.offered_load),
         }
     )
 
@@ -195,24 +203,8 @@ def _classes_table(entries: tuple[job_metrics.JobClass, ...], what: str) -> bloc
         ]
         for one in entries
     ]
-    return blocks.table(f"By {what}", [what, "jobs", "mean wait", "mean bounded slowdown", "95 % are below"], rows)
-
-
-def _asked_section(ran: RanJobs) -> blocks.Section:
-    """The stream, what was changed in it, and the policy."""
-    setting = ran.setting
-    facts = {
-        "Stream": ran.stream.name,
-        "Jobs": str(ran.stream.jobs),
-        "PEs": str(ran.pes),
-        "Policy": ran.policy.variant,
-        "Estimates": ran.estimates.label,
-        "Offered load": wording.digits(ran.offered_load),
-        "Platform": setting.platform or "",
-        "Run times": f"{setting.times}, draw {setting.draw} of the loads" if setting.platform else "",
-    }
-    return blocks.Section(
-        "asked", "What was asked", (blocks.pairs(facts), *(blocks.Text(note) for note in ran.stream.notes))
+    return blocks.table(
+        f"By {what}, predicted", [what, "jobs", "mean wait", "mean bounded slowdown", "95 % are below"], rows
     )
 
 

@@ -274,7 +274,9 @@ def _time_section(simulation: Simulation) -> blocks.Section:
     shown: list[blocks.Block] = []
     for one in simulation.configurations:
         rows = [[f"{spent.pe}, process {spent.process}", *spent.times] for spent in one.processes]
-        said = blocks.table(f"Where time goes, means: {one.name}", ["PE", "computing", "waiting", "done, idle"], rows)
+        said = blocks.table(
+            f"Where time goes, predicted means: {one.name}", ["PE", "computing", "waiting", "done, idle"], rows
+        )
         folded = len(rows) > MOST_OPEN or len(simulation.configurations) > 1
         shown.append(blocks.Folded(f"{one.name}: {len(rows)} processes", (said,)) if folded else said)
     return blocks.Section("time", "Where time goes", tuple(shown) or (blocks.Text("Nothing was simulated."),))

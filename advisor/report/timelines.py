@@ -360,7 +360,7 @@ def _blocks(shown: Sequence[Timeline]) -> Iterator[blocks.Block]:
         data = {"timelines": [_widget(one) for one in shown], "moments": first.moments}
         yield blocks.Widget("gantt", "Timeline", data, (_still(first),))
     for one in shown:
-        waits = waits_table(one.waits_for, f"What the makespan of {one.configuration} waits for")
+        waits = waits_table(one.waits_for, f"What the predicted makespan of {one.configuration} waits for")
         said = waits_text(one.waits_for) or "nothing took any time"
         yield waits if one is first else blocks.Folded(f"{one.configuration}: {said}", (waits,))
 

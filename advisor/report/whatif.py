@@ -19,7 +19,6 @@ MOST_EXAMPLES = 3
 """Points that are named with a reason."""
 MOST_FIRST = 4
 """Points that the answer stands among."""
-MOST_STOPS = 8
 QUESTIONS = {
     "simulated": "the scenario's own configurations, simulated",
     "advised": "the work divided again, and what runs now",
@@ -31,9 +30,8 @@ NO_SINGLE = (
 
 
 def whatif_page(found: Findings, run: tuple[blocks.Command, ...] = ()) -> blocks.Page:
-    """Asked, explored, compared."""
+    """Explored, compared."""
     sections = (
-        _asked_section(found),
         grid_section(found),
         blocks.Section("upgrades", "Which upgrade pays most", tuple(_upgrades(found))),
         _sensitivity_section(found),
@@ -47,7 +45,7 @@ def whatif_page(found: Findings, run: tuple[blocks.Command, ...] = ()) -> blocks
         answer=found.sentence,
         sections=tuple(part for part in sections if part is not None),
         command="whatif",
-        settings=f"{wording.replications_text(found.drawn)}, seed {found.drawn.seed}",
+        settings=f"at each point {QUESTIONS.get(found.question, found.question)}; {wording.drawn_text(found.drawn)}",
         picture=_picture(found),
         run=run,
         facts=blocks.pairs(_facts(found)),
@@ -114,28 +112,6 @@ def _first_rows(found: Findings) -> blocks.Table | None:
         if one.best is not None
     ]
     return blocks.table("", ("point", "makespan, predicted", "times as fast", "fastest"), rows) if rows else None
-
-
-def _asked_section(found: Findings) -> blocks.Section:
-    """The question: the base, the fields with their values, replications and seed."""
-    points, fields = found.points, found.grid.fields
-    several = ", values side by side" if any(len(field.paths) > 1 for field in fields) else ""
-    several = several or (", all combinations" if len(fields) > 1 else "")
-    facts = {
-        "Scenario": found.scenario,
-        "At each point": QUESTIONS.get(found.question, found.question),
-        "Configurations": ", ".join(dict.fromkeys(one.name for point in points for one in point.configurations)),
-    }
-    for field in fields:
-        texts = [stop.text for stop in field.stops]
-        many = f"{len(texts)} values, {texts[0]} to {texts[-1]}"
-        facts[field.name] = ", ".join(texts) if len(texts) <= MOST_STOPS else many
-    facts |= {
-        "Points": f"{len(points)} with the base{several}",
-        "Replications": f"{found.drawn.replications}, paired: the same draws at every point",
-        "Seed": str(found.drawn.seed),
-    }
-    return blocks.Section("asked", "What was asked", (blocks.pairs(facts),))
 
 
 def _failed_section(found: Findings) -> blocks.Section | None:

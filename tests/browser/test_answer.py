@@ -17,8 +17,9 @@ WIDE, DESK, PHONE = {"width": 1440, "height": 900}, {"width": 1280, "height": 80
 SIZES = {"wide": WIDE, "desk": DESK, "phone": PHONE}
 ROOM = 1.0
 """Pixels that a box may lie outside by rounding."""
-FIRST = ("p.answer", ".picture svg.figure", ".run .to-copy code", ".run button.copy")
-"""What the first screen shows whole."""
+FIRST = ("p.answer", ".top .facts", ".run .to-copy code", ".run button.copy", ".picture svg.figure")
+"""What the first screen shows whole; of the figures a phone shows the first one."""
+KNOWN = re.compile("predicted|measured|stated")
 CUT = """all => all.flatMap(text => {
     const own = text.getBoundingClientRect(), whole = text.ownerSVGElement.getBoundingClientRect();
     const inside = own.left >= whole.left - 1.5 && own.right <= whole.right + 1.5 && own.bottom <= whole.bottom + 1.5;
@@ -69,8 +70,12 @@ def test_a_page_is_whole_on_screens_and_on_paper(opened, kind):
 
 
 def check_first_screen(found):
-    """Answer, picture and line are on it."""
-    assert [lost for selector in FIRST for lost in outside(found, selector, DESK)] == []
+    """Answer, picture, line and what is predicted, measured or stated are on it."""
+    for size in (PHONE, DESK):
+        found.set_viewport_size(size)
+        shown = [f"{one} >> nth=0" if size is PHONE else one for one in FIRST]
+        assert [lost for selector in shown for lost in outside(found, selector, size)] == []
+    assert KNOWN.search(found.locator(".top").inner_text())
     first_table = found.locator("table:visible").first
     if first_table.count():
         picture = found.locator(".picture").bounding_box()

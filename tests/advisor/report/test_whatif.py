@@ -48,7 +48,6 @@ def test_it_is_one_well_formed_page_without_any_time(document, text):
     assert document["sentence"] in words(page, "p")
     assert words(page, "h2") == [
         "Answer",
-        "What was asked",
         "What if",
         "Which upgrade pays most",
         "Sensitivity",
