@@ -3,7 +3,8 @@
 import json
 import os
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -56,10 +57,7 @@ def load(what: Asked, *, changes: str | Sequence[str] | Mapping[str, object] = (
 
     Raises ScenarioError with a line per fault: where, what, and what to do.
 
-    Parameters
-    ----------
-    changes
-        Fields to set in place of what the file says: `{"replications": 50}`, or `["replications=50"]`.
+    `changes`: fields to set in place of what the file says: `{"replications": 50}`, or `["replications=50"]`.
     """
     if isinstance(what, Scenario):
         if changes:
@@ -98,16 +96,10 @@ def simulate(
 
     Raises ScenarioError if the scenario cannot be used.
 
-    Parameters
-    ----------
-    replications, seed
-        In place of the scenario's own.
-    engine
-        `auto`, `process` or `compiled`; results are the same.
-    timelines
-        How many replications keep their operations, for `runs.timeline(...)`.
-    folder
-        Where tables, pictures and a report go, which `apportion rerun` makes again.
+    `replications`, `seed`: in place of the scenario's own.
+    `engine`: `auto`, `process` or `compiled`; results are the same.
+    `timelines`: how many replications keep their operations, for `runs.timeline(...)`.
+    `folder`: where tables, pictures and a report go, which `apportion rerun` makes again.
     """
     given.check_choice(engine, ENGINES, where="simulate: engine")
     scenario = load(what)
@@ -131,11 +123,12 @@ def simulate(
     return runs
 
 
-def advise(
+def advise(  # noqa: PLR0913 - all by name
     what: Asked,
     *,
     objective: Objective = "mean",
     vary: Sequence[str] | str | None = None,
+    strategies: Sequence[Callable[[Scenario], Sequence[int]]] = (),
     budget: str | float | None = None,
     replications: int | None = None,
     seed: int | None = None,
@@ -150,20 +143,14 @@ def advise(
 
     Raises ScenarioError if the scenario cannot be used.
 
-    Parameters
-    ----------
-    objective
-        What is to be least: `mean`, `p95`, `worst`, `cost` or `energy`.
-    vary
-        Of `partition`, `allocation` and `scheduling`; by default the first two, if the application allows it.
-    budget
-        What the search may take, `"20s"` or a number of seconds; without one it ends by itself.
-    replications, seed
-        In place of the scenario's own.
-    level
-        How often stated intervals hold.
-    folder
-        Where host files, the advice and a report go, which `apportion rerun` makes again.
+    `objective`: what is to be least: `mean`, `p95`, `worst`, `cost` or `energy`.
+    `vary`: of `partition`, `allocation` and `scheduling`; by default the first two, if the application allows it.
+    `strategies`: partitioners of your own, functions of a scenario that return units for each PE or each core: compared
+    with all others, each by the name of its function.
+    `budget`: what the search may take, `"20s"` or a number of seconds; without one it ends by itself.
+    `replications`, `seed`: in place of the scenario's own.
+    `level`: how often stated intervals hold.
+    `folder`: where host files, the advice and a report go, which `apportion rerun` makes again.
     """
     given.check_choice(objective, get_args(Objective), where="advise: objective")
     varied = (vary,) if isinstance(vary, str) else vary
@@ -177,7 +164,10 @@ def advise(
     }
     budget_s = None if budget is None else _budget(budget, "advise: budget")
     stated = {"objective": objective, "vary": _vary(varied), "budget": budget_s and f"{budget_s:g}s"}
-    with kept_in(folder, "advise", _whole(what), **drawn, **stated) as (place, _):
+    whole = _whole(what)
+    if strategies:
+        whole = scenario = _with_strategies(scenario, strategies)
+    with kept_in(folder, "advise", whole, **drawn, **stated) as (place, _):
         found = recommend(scenario, objective=objective, vary=varied, budget_s=budget_s, **drawn)
         if place is not None:
             from advisor.cli.advise import page_of_advice, save_advice
@@ -208,17 +198,11 @@ def what_if(  # noqa: PLR0913 - all by name
 
     Raises ScenarioError if the scenario cannot be used, or a path leads nowhere.
 
-    Parameters
-    ----------
-    vary
-        Path of a field of the scenario's file -> its values; all combinations, or side by side (`zipped`).
-    advise
-        Whether the work is divided again at each point, or as the scenario's configurations say; None: again where the
-        platform changes by more than its loads.
-    folder
-        Where every point is kept as it is found, with their table and a report; `apportion rerun` makes it again.
-    workers
-        Processes that answer; 0 for this one.
+    `vary`: path of a field of the scenario's file -> its values; all combinations, or side by side (`zipped`).
+    `advise`: whether the work is divided again at each point, or as the scenario's configurations say; None: again
+    where the platform changes by more than its loads.
+    `folder`: where every point is kept as it is found, with their table and a report; `apportion rerun` makes it again.
+    `workers`: processes that answer; 0 for this one.
     """
     example = "paths with their values, such as {'platform.link.bandwidth': ['x1', 'x2']}"
     given.check_is(vary, Mapping, where="what_if: vary", give=example)
@@ -255,20 +239,12 @@ def verify(
 
     Raises ScenarioError if it cannot be run here, or the budget is too small; CalibrationError if a run fails.
 
-    Parameters
-    ----------
-    advice
-        Of that scenario; looked for if there is none.
-    command
-        Words of what each process runs in the place of our own program: `["./mine", "{units}", "{rank}"]`.
-    budget
-        About how long it may take: `"60s"`, or a number of seconds.
-    dynamic
-        Also let units move while it runs.
-    seed, level
-        In place of the scenario's own; how often stated intervals hold.
-    folder
-        Where the result and a report go, which `apportion rerun` makes again.
+    `advice`: of that scenario; looked for if there is none.
+    `command`: words of what each process runs in the place of our own program: `["./mine", "{units}", "{rank}"]`.
+    `budget`: about how long it may take: `"60s"`, or a number of seconds.
+    `dynamic`: also let units move while it runs.
+    `seed`, `level`: in place of the scenario's own; how often stated intervals hold.
+    `folder`: where the result and a report go, which `apportion rerun` makes again.
     """
     if advice is not None:
         give = "what advise(...) found, or leave it out"
@@ -303,20 +279,12 @@ def measure(
 
     Raises ScenarioError if there is no such kernel, or the budget is too small; CalibrationError if a run fails.
 
-    Parameters
-    ----------
-    kernel
-        `dgemm` or `matmul` (a matrix product), or `stencil`.
-    parameters
-        Of the application, such as `{"n": 4000}`; with a command `{"units": N}`, all that there is to do.
-    command
-        Words of your own program in the place of the kernel, with `{units}` in one of them.
-    budget
-        What measuring may take: `"60s"`, or a number of seconds.
-    folder
-        Keeps every measured point; the same call on it goes on where it was broken off.
-    seed
-        Of the order of measurements and of all draws.
+    `kernel`: `dgemm` or `matmul` (a matrix product), or `stencil`.
+    `parameters`: of the application, such as `{"n": 4000}`; with a command `{"units": N}`, all that there is to do.
+    `command`: words of your own program in the place of the kernel, with `{units}` in one of them.
+    `budget`: what measuring may take: `"60s"`, or a number of seconds.
+    `folder`: keeps every measured point; the same call on it goes on where it was broken off.
+    `seed`: of the order of measurements and of all draws.
     """
     words, budget_s = tuple(command or ()), _budget(budget, "measure: budget")
     asked = {name: given.plain(value) for name, value in (parameters or {}).items()}
@@ -334,6 +302,22 @@ def measure(
 def _whole(what: Asked) -> Scenario | Path:
     """A scenario as it is, or its file."""
     return what if isinstance(what, Scenario) else _file_of(what)
+
+
+def _with_strategies(scenario: Scenario, strategies: object) -> Scenario:
+    """The scenario with what partitioners of the user's own make of it, as configurations."""
+    give = "functions of a scenario that return units, such as [by_peak]"
+    found: dict[str, Any] = {}
+    for own in given.several(strategies, where="advise: strategies", give=give):
+        name = getattr(own, "__name__", "<")
+        if not callable(own) or name.startswith("<"):
+            raise ScenarioError(f"advise: strategies: one is {given.shown(own)} without a name; give {give}")
+        given.check_once(name, found, where="advise: strategies")
+        found[name] = own(scenario)
+    made = replace(scenario, configurations=found)  # type: ignore[arg-type] # units by name are made configurations
+    for one in made.configurations:
+        scenario.program(one)  # refuses units that are not all that there is to do
+    return scenario.with_configurations((*scenario.configurations, *made.configurations))
 
 
 def _vary(varied: Sequence[str] | None) -> str | None:

@@ -113,29 +113,17 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
     >>> what_if("three-pes", {"platform.link.bandwidth": ["x1", "x4"]}, replications=20).findings["pays_most"]
     2
 
-    Parameters
-    ----------
-    scenario
-        A file, the name of a shipped one, or a scenario; of the last, fields are those of `dump_scenario`.
-    vary
-        Path of a field -> its values; all combinations.
-    zipped
-        Values side by side in place of all combinations.
-    advise
-        Whether the work is divided again at each point, or as the scenario's configurations say; None: again where the
-        platform changes by more than its loads.
-    replications, seed
-        In place of the scenario's own.
-    level
-        How often stated intervals are to hold.
-    workers
-        Processes of this machine that answer; 0 for this one, which needs no start.
-    where
-        Workers of Dask in their place: `partial(simulator.experiments.sweep.existing, "tcp://host:8786")`.
-    folder, resume
-        Where results are kept as they are found, and whether to go on with those there.
-    progress
-        Called with how many points are done, of how many.
+    `scenario`: a file, the name of a shipped one, or a scenario; of the last, fields are those of `dump_scenario`.
+    `vary`: path of a field -> its values; all combinations.
+    `zipped`: values side by side in place of all combinations.
+    `advise`: whether the work is divided again at each point, or as the scenario's configurations say; None: again
+    where the platform changes by more than its loads.
+    `replications`, `seed`: in place of the scenario's own.
+    `level`: how often stated intervals are to hold.
+    `workers`: processes of this machine that answer; 0 for this one, which needs no start.
+    `where`: workers of Dask in their place: `partial(simulator.experiments.sweep.existing, "tcp://host:8786")`.
+    `folder`, `resume`: where results are kept as they are found, and whether to go on with those there.
+    `progress`: called with how many points are done, of how many.
 
     Raises
     ------

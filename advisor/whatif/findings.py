@@ -16,7 +16,7 @@ from advisor.results import Described, Drawn, Ends, Provenance
 from advisor.whatif.advised import NOW, advised
 from advisor.whatif.grid import Grid, Stop, differing, grid_of
 from advisor.whatif.improvements import can_be_chosen
-from advisor.whatif.outcomes import Outcomes, differences, gains, outcomes_of, product_of_means
+from advisor.whatif.outcomes import Outcomes, outcomes_of, product_of_means
 from advisor.wording import counted, listed, loss_text, probability, with_interval
 from simulator import ApportionError, documents, dump_scenario, interval_note, intervals, read_template, ties
 from simulator.experiments.sweep import Plan, Swept
@@ -83,20 +83,20 @@ class PointFound:
     """Whether all of these can be bought or chosen; else it is another question, and is not ranked with the others."""
     configurations: tuple[Configured, ...]
     best: str | None
-    difference_s: Ends | None
-    gain: Gain | None
-    together: Ends | None
-    """The gain with intervals that hold for all points at once (Bonferroni)."""
-    chance: float | None
-    """That no other point is faster."""
-    expected_loss: float | None
-    """How much longer it is expected to take than the fastest of each truth."""
-    same_as: int | None
-    """A point that takes the same time in every replication."""
     advice: PointAdvice | None
     error: str | None
-    cost: Cost | None = field(metadata=documents.SPARE)
-    energy: Energy | None = field(metadata=documents.SPARE)
+    difference_s: Ends | None = None
+    gain: Gain | None = None
+    together: Ends | None = None
+    """The gain with intervals that hold for all points at once (Bonferroni)."""
+    chance: float | None = None
+    """That no other point is faster."""
+    expected_loss: float | None = None
+    """How much longer it is expected to take than the fastest of each truth."""
+    same_as: int | None = None
+    """A point that takes the same time in every replication."""
+    cost: Cost | None = field(default=None, metadata=documents.SPARE)
+    energy: Energy | None = field(default=None, metadata=documents.SPARE)
 
     @property
     def own(self) -> Configured | None:
@@ -274,13 +274,12 @@ def diminishing(line: Line, outcomes: Outcomes) -> Diminishing | None:
     if len(line.points) < 3 or any(stop.value is None for stop in line.stops):
         return None
     stops, points = line.stops, np.array(line.points)
-    times = outcomes.own_s(points)
-    if times[-1].mean() > times[0].mean():
-        stops, times = stops[::-1], times[::-1]
-    means = times.mean(axis=1)
+    means = outcomes.own_s(points).mean(axis=1)
+    if means[-1] > means[0]:
+        stops, points, means = stops[::-1], points[::-1], means[::-1]
     ahead = [place + 1 + ties.first_least(means[place + 1 :]) for place in range(len(stops) - 1)]
     pairs = len(stops) * (len(stops) - 1) // 2
-    found = gains(times[:-1], times[ahead], outcomes.how, comparisons=pairs)
+    found = outcomes.gains(points[:-1], points[ahead], comparisons=pairs)
     ends = [(one.low, one.high) for one in found if one.low is not None and one.high is not None]
     if len(ends) < len(found):  # too few replications to say that a step gains, or that it does not
         return None
@@ -295,7 +294,7 @@ def diminishing(line: Line, outcomes: Outcomes) -> Diminishing | None:
         beyond=None if end is None else stops[end].text,
         rest=None if end is None else found[end],
         little_beyond=None if near is None else stops[near].text,
-        gain=gains(times[0], times[[ties.first_least(means)]], outcomes.how)[0],
+        gain=outcomes.gains(points[0], points[[ties.first_least(means)]])[0],
     )
 
 
@@ -404,7 +403,7 @@ def present_values(plan: Plan) -> dict[str, Any]:
 def _changes_nothing(plan: Plan, change: str) -> bool:
     try:
         template = read_template(plan.path)
-        if plan.ask is advised:
+        if plan.question == advised.name:
             template = template.as_now()
         return dump_scenario(template.scenario([change], oversized=plan.oversized)) == plan.resolved
     except ApportionError:
@@ -434,7 +433,7 @@ def findings_of(swept: Swept) -> Findings:
         format=1,
         command="whatif",
         scenario=plan.path.name,
-        question=plan.ask.__qualname__,
+        question=plan.question,
         parameters=before,
         drawn=Drawn(plan.replications, outcomes.truth_count, plan.level, outcomes.deterministic, plan.seed),
         grid=grid,
@@ -479,16 +478,8 @@ def _entries(swept: Swept, outcomes: Outcomes, before: Mapping[str, Any]) -> lis
                 chosen=all(can_be_chosen(path, application) for path in differs),
                 configurations=tuple(rows.get(number, ())),
                 best=None if best < 0 else outcomes.names[best],
-                difference_s=None,
-                gain=None,
-                together=None,
-                chance=None,
-                expected_loss=None,
-                same_as=None,
                 advice=None if advice is None else documents.read(PointAdvice, advice),
                 error=swept.failed.get(point.hash),
-                cost=None,
-                energy=None,
             )
         )
     return found
@@ -522,7 +513,7 @@ def _judged(points: Sequence[PointFound], outcomes: Outcomes, *, seed: int) -> t
     answered = outcomes.answered
     if not answered.size:
         return list(points), 0
-    own_s, known = outcomes.own_s(answered), outcomes.how
+    own_s = outcomes.own_s(answered)
     first = intervals.alike(own_s)
     found = _with_chances(points, outcomes, first, seed=seed)
     if answered[0] != 0:
@@ -531,13 +522,13 @@ def _judged(points: Sequence[PointFound], outcomes: Outcomes, *, seed: int) -> t
         found[number] = replace(found[number], same_as=None if of == number else of)
     ranked = np.array([points[number].chosen for number in answered.tolist()])
     comparisons = max(1, np.unique(first[ranked]).size - 1)
-    base_s, others_s, numbers = own_s[0], own_s[1:], answered[1:].tolist()
+    base_s, others = own_s[0], answered[1:]
     columns = zip(
-        numbers,
-        others_s,
-        gains(base_s, others_s, known),
-        gains(base_s, others_s, known, comparisons=comparisons),
-        differences(base_s, others_s, known),
+        others.tolist(),
+        own_s[1:],
+        outcomes.gains(0, others),
+        outcomes.gains(0, others, comparisons=comparisons),
+        outcomes.differences(0, others),
         strict=True,
     )
     for number, here, gain, together, difference in columns:
@@ -579,7 +570,7 @@ def _with_configurations(points: Sequence[PointFound], outcomes: Outcomes) -> li
         times = outcomes.makespans_s[:, place]
         numbers = [number for number in range(1, len(points)) if not np.isnan(times[[0, number], 0]).any()]
         if numbers:
-            said = gains(times[0], times[numbers], outcomes.how)
+            said = outcomes.gains(0, numbers, place)
             over |= {(number, name): gain for number, gain in zip(numbers, said, strict=True)}
     return [
         replace(

@@ -63,12 +63,6 @@ class Grid:
     places: NDArray[np.int64] = field(metadata=documents.named("points"))
     """The number of each point; (stop of the first field, of the second, ...)."""
 
-    @property
-    def base(self) -> tuple[int, ...] | None:
-        """Where the scenario as it is lies, if it lies on the grid."""
-        found = [field.as_is for field in self.fields]
-        return None if None in found else tuple(place for place in found if place is not None)
-
     def where(self, point: int) -> tuple[int, ...]:
         """The stops of a point."""
         return tuple(int(place) for place in np.argwhere(self.places == point)[0])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from advisor.results import Ends
 from simulator import intervals, ties
-from simulator.experiments.sweep import Swept, configurations_of, more_truths
+from simulator.experiments.sweep import Swept, configurations_of, more_truths, reached, reaches_s
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.int64]
@@ -32,6 +32,8 @@ class Outcomes:
     """Configurations, those of the base first."""
     makespans_s: Floats
     """(point, configuration, replication); NaN where there is no answer."""
+    reach_s: Floats
+    """(point, configuration); what intervals of means reach to, NaN where that is not said."""
     means_s: Floats
     """(point, configuration)."""
     best: NDArray[np.int64]
@@ -68,53 +70,77 @@ class Outcomes:
         """Mean makespan of a point under its best configuration."""
         return float(self.means_s[point, self.best[point]])
 
+    def gains(self, base: Any, others: Any, own: int | None = None, *, comparisons: int = 1) -> list[Ends]:
+        """How many times longer a point, or each of some, takes than each of the others; see the function `gains`.
+
+        `own`: the configuration that is compared, by default the best of each point.
+        """
+        base_s, others_s, base_reach_s, reach_s = self._rows(base, others, own)
+        reach = base_reach_s / reach_s
+        return gains(base_s, others_s, self.how, comparisons=comparisons, reach=reach)
+
+    def differences(self, base: Any, others: Any) -> list[Ends]:
+        """How much longer each of the others takes than a point, in the mean of paired replications."""
+        base_s, others_s, base_reach_s, reach_s = self._rows(base, others, None)
+        how: dict[str, Any] = {"level": self.level, "deterministic": self.deterministic}
+        found = intervals.of_difference(base_s, others_s, self.truths, **how).reaching(reach_s - base_reach_s)
+        return _rows(np.mean(others_s, axis=1) - np.mean(base_s, axis=-1), found)
+
+    def _rows(self, base: Any, others: Any, own: int | None) -> tuple[Floats, Floats, Floats, Floats]:
+        """Makespans of both, and what their means reach to where either of them does."""
+        places = [(points, self.best[points] if own is None else own) for points in (base, others)]
+        times = [self.makespans_s[place] for place in places]
+        reach = [self.reach_s[place] for place in places]
+        return *times, reached(times[0], *reach), reached(times[1], *reversed(reach))
+
 
 def outcomes_of(swept: Swept) -> Outcomes:
     """The makespans of a sweep."""
     points = swept.plan.points
     found: dict[int, dict[str, Floats]] = {}
+    reach: dict[int, dict[str, float]] = {}
     said: list[dict[str, Any]] = []
     deterministic, count = True, None
     for number, point in enumerate(points):
         document = swept.documents.get(point.hash, {})  # once each: they may be read from a disk
         if document:
-            found[number] = configurations_of(document)
+            found[number], reach[number] = configurations_of(document), reaches_s(document)
             deterministic &= document.get("deterministic") is True
             count = more_truths(count, document.get("truths"))
         said.append({key: document[key] for key in ("advice", "rates", "warnings") if key in document})
     names = tuple(dict.fromkeys(name for times in found.values() for name in times))
     makespans_s = np.full((len(points), len(names), swept.plan.replications), np.nan)
+    reach_s = np.full(makespans_s.shape[:2], np.nan)
     for number, times in found.items():
         for name, row in times.items():
             makespans_s[number, names.index(name)] = row
+            reach_s[number, names.index(name)] = reach[number][name]
     means_s = np.mean(makespans_s, axis=2)
     best = np.full(len(points), -1)
     some = np.flatnonzero(~np.all(np.isnan(means_s), axis=1))
     if some.size:
         best[some] = np.argmax(ties.near_least(means_s[some], axis=1), axis=1)
     truths = None if count is None else np.arange(swept.plan.replications) % count
-    return Outcomes(names, makespans_s, means_s, best, tuple(said), deterministic, truths, swept.plan.level)
+    return Outcomes(names, makespans_s, reach_s, means_s, best, tuple(said), deterministic, truths, swept.plan.level)
 
 
 # Points against each other
 
 
-def gains(base_s: Floats, others_s: Floats, how: How, *, comparisons: int = 1) -> list[Ends]:
+def gains(
+    base_s: Floats, others_s: Floats, how: How, *, comparisons: int = 1, reach: Floats | None = None
+) -> list[Ends]:
     """How many times longer the base takes than each of the others, by means of paired replications.
 
     `base_s`: makespans of the base, (replication,), or each row's own, (row, replication).
     `others_s`: (row, replication).
     `comparisons`: how many are made: all of their intervals hold together with the level (Bonferroni).
+    `reach`: what intervals reach to, NaN where that is nothing; (row,).
     """
     held = together(how.level, comparisons)
     found = intervals.of_ratio(base_s, others_s, how.truths, level=held, deterministic=how.deterministic)
+    found = found if reach is None else found.reaching(reach)
     return _rows(np.mean(base_s, axis=-1) / np.mean(others_s, axis=1), found)
-
-
-def differences(base_s: Floats, others_s: Floats, how: How) -> list[Ends]:
-    """How much longer each of the others takes than the base; see `gains`."""
-    found = intervals.of_difference(base_s, others_s, how.truths, level=how.level, deterministic=how.deterministic)
-    return _rows(np.mean(others_s, axis=1) - np.mean(base_s, axis=-1), found)
 
 
 def product_of_means(

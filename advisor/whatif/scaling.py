@@ -6,12 +6,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from advisor.results import Described, Drawn, Ends, Provenance
 from advisor.whatif.advised import advised
 from advisor.whatif.findings import PointAdvice, configured_rows, warnings_of
-from advisor.whatif.outcomes import gains, outcomes_of
+from advisor.whatif.outcomes import outcomes_of
 from advisor.wording import counted, listed, with_interval
 from simulator import (
     Scenario,
@@ -279,7 +277,7 @@ def scaling_of(swept: Swept, asked: ScalingPlan) -> Scaling:
         took = next((one.makespan_s for one in rows.get(number, ()) if one.name == name), None)
         speed_up = efficiency = None
         if best >= 0 and outcomes.best[0] >= 0:
-            (gain,) = gains(outcomes.own_s(np.array([0]))[0], outcomes.own_s(np.array([number])), outcomes.how)
+            (gain,) = outcomes.gains(0, [number])
             speed_up = _times(gain, step.work)
             efficiency = _times(speed_up, 1 / step.speed)
         advice = outcomes.said[number].get("advice")
@@ -292,7 +290,7 @@ def scaling_of(swept: Swept, asked: ScalingPlan) -> Scaling:
         command="scaling",
         scenario=asked.scenario,
         kind=asked.kind,
-        question=plan.ask.__qualname__,
+        question=plan.question,
         parameter=asked.parameter,
         drawn=Drawn(plan.replications, outcomes.truth_count, plan.level, outcomes.deterministic, plan.seed),
         points=tuple(found),

@@ -67,6 +67,10 @@ class ApportionError(Exception):
         self.lines = tuple(on_one_line(line) for line in ([lines] if isinstance(lines, str) else lines))
         super().__init__("; ".join(self.lines))
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows, in place of where the error came from: IPython asks for this."""
+        return [f"{type(self).__name__}: {line}" for line in self.lines]
+
 
 class ScenarioError(ApportionError):
     """A scenario, an option or a value in it that cannot be used."""

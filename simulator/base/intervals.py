@@ -44,8 +44,9 @@ class Interval:
     high: Floats
 
     def reaching(self, values: Floats) -> "Interval":
-        """So wide that it holds some values, too; (row,)."""
-        return Interval(np.minimum(self.low, values), np.maximum(self.high, values))
+        """So wide that it holds some values, too, where these are numbers; (row,)."""
+        low, high = (np.where(np.isnan(values), end, values) for end in (self.low, self.high))
+        return Interval(np.minimum(self.low, low), np.maximum(self.high, high))
 
 
 @dataclass(frozen=True)

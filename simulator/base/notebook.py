@@ -123,16 +123,11 @@ def curves(
     return Drawing("curves", title, {"all": draw}, ", ".join(named), (2.4, 0.0)).svg()
 
 
-def number_text(value: float) -> str:
-    """Four digits at most."""
-    return f"{value:.4g}"
-
-
 def _cell(value: object) -> str:
     if isinstance(value, bool) or value is None:
         return {None: "", True: "yes", False: "no"}[value]
     if isinstance(value, float | np.floating):
-        return "" if math.isnan(value) else number_text(float(value))
+        return "" if math.isnan(value) else f"{value:.4g}"
     if isinstance(value, tuple | list):
         return _text(_few(value))
     return _text(value)

@@ -44,6 +44,7 @@ class _Times:
     name: str
     tick_s: float
     makespan_ticks: Annotated[Ints, Array("int64", 1)]
+    reach_s: float | None = None
 
 
 _POINT: dict[str, Any] = {
@@ -135,6 +136,11 @@ def makespans_s(document: Mapping[str, Any]) -> dict[str, Floats]:
         entry["name"]: np.asarray(np.array(entry["makespan_ticks"], dtype=np.int64) * entry["tick_s"])
         for entry in document["configurations"]
     }
+
+
+def reaches_s(document: Mapping[str, Any]) -> dict[str, float]:
+    """What the interval of each configuration's mean reaches to; NaN where that is not said, see `RunSet.reach_s`."""
+    return {entry["name"]: entry.get("reach_s", np.nan) for entry in document["configurations"]}
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.base.documents import read_keys
 from simulator.base.errors import Interrupted, SweepError
-from simulator.experiments.sweep.folder import Keep, keeping, more_truths, run_or_recall
+from simulator.experiments.sweep.folder import Keep, keeping, more_truths, reached, run_or_recall
 from simulator.experiments.sweep.plan import Ask, Document, Plan, Point, make_plan, version_of
 from simulator.experiments.sweep.processes import Workers, cores_here, local
-from simulator.experiments.sweep.work import Answer, Ready, answer_here, simulated
+from simulator.experiments.sweep.work import Answer, Ready, answer_here, simulated, times_of
 from simulator.results.files import makespans_s as configurations_of
+from simulator.results.files import reaches_s
 from simulator.results.tables import Form
 
 if TYPE_CHECKING:
@@ -37,9 +38,12 @@ __all__ = [
     "local",
     "make_plan",
     "more_truths",
+    "reached",
+    "reaches_s",
     "run_or_recall",
     "simulated",
     "sweep",
+    "times_of",
     "version_of",
 ]
 BATCH_S = 0.5

@@ -19,7 +19,16 @@ from simulator.base.provenance import provenance
 from simulator.engines.run import run as simulate
 from simulator.engines.run_set import TABLES, RunSet, describe_all
 from simulator.experiments.sweep.plan import Document, Plan
-from simulator.results.files import FORMAT, makespans_s, point_runs, read_manifest, read_point, sealed, unsealed
+from simulator.results.files import (
+    FORMAT,
+    makespans_s,
+    point_runs,
+    reaches_s,
+    read_manifest,
+    read_point,
+    sealed,
+    unsealed,
+)
 from simulator.results.tables import (
     FORMS,
     Form,
@@ -46,11 +55,12 @@ _Way = tuple[bool, int | None]
 """Whether nothing is drawn, and how many truths the replications share; None where nothing is doubted."""
 MANIFEST, SCENARIO, POINTS = "manifest.json", "scenario.yaml", "points"
 _WAYS = {
+    "question": "rule by which work is divided (--advise, --as-is)",
     "scenario": "scenario",
     "inputs": "set of files",
     "replications": "replications",
     "seed": "seed",
-    "question": "rule by which work is divided (--advise, --as-is)",
+    "runs": "number of runs that a search may take",
     "version": "version of apportion or its libraries",
 }
 """What two sweeps of a folder have in common -> how a reader calls it."""
@@ -201,22 +211,26 @@ def table(plan: Plan, found: Mapping[str, Document], failed: Mapping[str, str]) 
     """
     nothing: Times = np.full(plan.replications, np.nan)
     base, base_way = _times(plan, found, 0), _way(plan, found, 0)
+    none = nothing, np.nan
     numbers, names, blocks = list[int](), list[str](), list[Times]()
     for first in range(0, len(plan.points), AT_ONCE):
         here = [
             (number, name, times)
             for number in range(first, min(first + AT_ONCE, len(plan.points)))
-            for name, times in (_times(plan, found, number) or {"": nothing}).items()
+            for name, times in (_times(plan, found, number) or {"": none}).items()
         ]
         numbers += [number for number, _, _ in here]
         names += [name for _, name, _ in here]
-        times_s = np.stack([times for _, _, times in here])
-        differences_s = times_s - np.stack([base.get(name, nothing) for _, name, _ in here])
+        times_s = np.stack([times for _, _, (times, _) in here])
+        reach_s = np.array([reach for _, _, (_, reach) in here])
+        base_s = np.stack([base.get(name, none)[0] for _, name, _ in here])
+        base_reach_s = np.array([base.get(name, none)[1] for _, name, _ in here])
+        apart_s = reached(times_s, reach_s, base_reach_s) - reached(base_s, base_reach_s, reach_s)
         ways = [_way(plan, found, number) for number, _, _ in here]
         both = [(sure and base_way[0], more_truths(truths, base_way[1])) for sure, truths in ways]
         described = (
-            _described(times_s, _OF_TIMES, ways, level=plan.level),
-            _described(differences_s, _OF_DIFFERENCES, both, level=plan.level),
+            _described(times_s, reach_s, _OF_TIMES, ways, level=plan.level),
+            _described(times_s - base_s, apart_s, _OF_DIFFERENCES, both, level=plan.level),
         )
         blocks.append(np.concatenate(described, axis=1))
     points = [plan.points[number] for number in numbers]
@@ -231,9 +245,19 @@ def table(plan: Plan, found: Mapping[str, Document], failed: Mapping[str, str]) 
     return framed(columns, kinds | dict.fromkeys(measured, "float64") | {"error": "str", "configuration": "str"})
 
 
-def _times(plan: Plan, found: Mapping[str, Document], number: int) -> dict[str, Times]:
-    name = plan.points[number].hash
-    return makespans_s(found[name]) if name in found else {}
+def _times(plan: Plan, found: Mapping[str, Document], number: int) -> dict[str, tuple[Times, float]]:
+    """Makespans of each configuration, and what the interval of their mean reaches to."""
+    if plan.points[number].hash not in found:
+        return {}
+    document = found[plan.points[number].hash]
+    reach = reaches_s(document)
+    return {name: (times, reach[name]) for name, times in makespans_s(document).items()}
+
+
+def reached(times_s: Times, own_s: Times, other_s: Times) -> Times:
+    """Means as intervals of what compares them reach to: NaN where they do so on neither side; (row,)."""
+    found = np.where(np.isnan(own_s), times_s.mean(axis=-1), own_s)
+    return np.where(np.isnan(own_s) & np.isnan(other_s), np.nan, found)
 
 
 def _way(plan: Plan, found: Mapping[str, Document], number: int) -> _Way:
@@ -247,14 +271,14 @@ def more_truths(one: int | None, other: int | None) -> int | None:
     return max((count for count in (one, other) if count is not None), default=None)
 
 
-def _described(samples_s: Times, keys: tuple[str, ...], ways: Sequence[_Way], *, level: float) -> Times:
+def _described(samples_s: Times, reach_s: Times, keys: tuple[str, ...], ways: Sequence[_Way], *, level: float) -> Times:
     """What `describe_all` says of each row, NaN where it says nothing; (row, key)."""
     made = np.full((len(ways), len(keys)), np.nan)
     for way in dict.fromkeys(ways):
         rows = [place for place, own in enumerate(ways) if own == way]
         sure, count = way
         truths = None if count is None else np.arange(samples_s.shape[1]) % count
-        entries = describe_all(samples_s[rows], truths, level=level, deterministic=sure)
+        entries = describe_all(samples_s[rows], truths, reach_s[rows], level=level, deterministic=sure)
         made[rows] = np.array([[entry[key] for key in keys] for entry in entries], dtype=np.float64)
     return made
 

@@ -21,7 +21,8 @@ from simulator.scenario_file.scenario import Scenario, truth_count
 Document = dict[str, Any]
 """What the file of a point says."""
 Ask = Callable[[Scenario, int], Document]
-"""What is asked of a point: a function of ours of its scenario and the threads to use, a part of its file.
+"""What is asked of a point: a function of its scenario and the threads to use, or an object that is called like one and
+has a `name`, and `runs` where it may simulate so many only. The answer is a part of the point's file.
 
 Its entry `configurations` is a list of `name`, `tick_s` and `makespan_ticks` (replication,).
 """
@@ -70,6 +71,11 @@ class Plan:
     points: tuple[Point, ...]
 
     @property
+    def question(self) -> str:
+        """What is asked, by name."""
+        return getattr(self.ask, "name", None) or self.ask.__qualname__
+
+    @property
     def common(self) -> Mapping[str, object]:
         """What all points share, and sweeps must have in common to go on with each other's points."""
         return {
@@ -79,7 +85,8 @@ class Plan:
             "truths": self.truths,
             "strata": self.strata,
             "seed": self.seed,
-            "question": self.ask.__qualname__,
+            "question": self.question,
+            "runs": getattr(self.ask, "runs", None),
             "version": self.version,
         }
 

@@ -5,16 +5,18 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from simulator.base import files
 from simulator.base.errors import ApportionError, ScenarioError, SweepError
 from simulator.engines.run import run
+from simulator.engines.run_set import RunSet
 from simulator.experiments.sweep.plan import LIMIT_BYTES, Ask, Document, Plan, version_of
 from simulator.platform.nodes import Platform
 from simulator.results.files import sealed
+from simulator.results.seldom_met import reaching
 from simulator.scenario_file.load import Template
 from simulator.scenario_file.scenario import Scenario
 
@@ -131,17 +133,20 @@ def load_engine() -> None:
 
 def simulated(scenario: Scenario, threads: int) -> Document:
     """All configurations of a point, simulated."""
-    runs = run(scenario, threads=threads)
-    configurations = [
-        {"name": name, "tick_s": runs.tick_s, "makespan_ticks": ticks.tolist()}
-        for name, ticks in zip(runs.configurations, runs.makespan_ticks, strict=True)
-    ]
-    return {
-        "configurations": configurations,
-        "deterministic": runs.deterministic,
-        "truths": runs.truth_count,
-        "warnings": list(scenario.warnings),
-    }
+    runs = reaching(scenario, run(scenario, threads=threads))
+    return {**times_of(runs, {name: name for name in runs.configurations}), "warnings": list(scenario.warnings)}
+
+
+def times_of(runs: RunSet, named: Mapping[str, str]) -> Document:
+    """What the file of a point says of some configurations, by the names that they have there."""
+    entries = []
+    for name, of in named.items():
+        row = runs.configurations.index(of)
+        reach = {} if runs.reach_s is None else {"reach_s": float(runs.reach_s[row])}
+        entries.append(
+            {"name": name, "tick_s": runs.tick_s, "makespan_ticks": runs.makespan_ticks[row].tolist(), **reach}
+        )
+    return {"configurations": entries, "deterministic": runs.deterministic, "truths": runs.truth_count}
 
 
 def hand(name: str, payload: str, folder: str, threads: int) -> None:

@@ -107,7 +107,7 @@ platform:
   nodes: [{name: "n[1-2]", pes: [{cores: 2, speeds: {stencil: 2 Gflop/s}}]}]
   link: {latency: 30us, bandwidth: 10Gbit/s}
 application: {name: stencil, kernel: stencil, parameters: {n: 2000, iterations: 10}}
-configurations: {as-now: {partition: equal, allocation: {"n[1-2]": 2}}}
+configurations: {as-now: {partition: equal, allocation: {"n[1-2]": 2}}, other: {partition: by-speed}}
 format: 1
 """
 

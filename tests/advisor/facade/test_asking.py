@@ -49,6 +49,29 @@ def test_they_answer_what_simulator_and_advisor_answer():
     assert str(found).startswith(found.sentence)
 
 
+def by_speed(scenario):
+    speeds = np.array([float(pe.speed_of("dgemm").mid[-1]) for pe in scenario.platform.pes])
+    units = np.floor(scenario.application.work.units * speeds / speeds.sum()).astype(int)
+    return [*units[:-1], scenario.application.work.units - units[:-1].sum()]
+
+
+def all_to_the_first(scenario):
+    return [scenario.application.work.units, *[0] * (len(scenario.platform.pes) - 1)]
+
+
+def test_partitioners_of_ones_own_are_compared_by_name_and_a_bad_one_changes_nothing(tmp_path):
+    asked = {"vary": "partition", "replications": 10}
+    found = ap.advise("two-cores", strategies=[by_speed], folder=tmp_path / "own", **asked)
+    (own,) = (one for one in found.compared.baselines if one.name == "by_speed")
+    assert list(own.partition) == by_speed(found.scenario)
+    assert "by_speed" in (tmp_path / "own" / "report.html").read_text()
+    alone = ap.simulate(found.scenario.with_configurations((sim.Configuration.one_each("mine", own.partition),)))
+    assert own.predicted.mean == pytest.approx(alone.of("mine").mean())
+    worse = ap.advise("two-cores", strategies=[by_speed, all_to_the_first], **asked)
+    assert worse.configuration == found.configuration
+    assert worse.predicted == found.predicted
+
+
 def test_answers_print_their_makespan_with_its_interval():
     scenario = small({"as-now": "one-per-core", "mine": [160, 160, 80]}, load=ap.busy("13:00", "18:00", processes=2))
     runs = ap.simulate(scenario, replications=40)

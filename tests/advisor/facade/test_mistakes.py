@@ -8,6 +8,11 @@ NODES = ap.nodes("fast[1-2]", cores=8, speeds={"stencil": "3 Gflop/s"})
 CLUSTER = ap.star(NODES, link=LINK)
 STENCIL = ap.Application("stencil", parameters={"n": 8000, "iterations": 200})
 
+
+def too_little(_scenario):
+    return [1, 2]
+
+
 IN_PYTHON = {
     "unit": (
         lambda: ap.nodes("a", speeds={"stencil": "3 Gflops"}),
@@ -104,6 +109,17 @@ IN_PYTHON = {
         lambda: ap.advise("two-cores", level=90),
         "advise: level: it is 90; give a share below 1, such as 0.9 or '90%'",
     ),
+    "own-strategy-without-name": (
+        lambda: ap.advise("two-cores", strategies=[lambda _: [2000, 504]]),
+        (
+            "advise: strategies: one is a function without a name; give functions of a scenario that return units, "
+            "such as [by_peak]"
+        ),
+    ),
+    "own-strategy-of-too-little": (
+        lambda: ap.advise("two-cores", strategies=[too_little]),
+        "configuration too_little: partition: its parts are 3 rows together, but n = 2504; add 2501",
+    ),
     "costs": (
         lambda: ap.Application.of_costs(lambda units: units),
         "application: units: a function of costs does not say how many units; give units=1000",
@@ -135,6 +151,7 @@ def test_a_mistake_in_python_is_one_sentence_with_the_way_out(mistake):
     with pytest.raises(ap.ApportionError) as caught:
         wrong()
     assert list(caught.value.lines) == [said]
+    assert caught.value._render_traceback_() == [f"ScenarioError: {said}"]  # all that IPython shows
 
 
 SCENARIO = """\

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from scipy.special import stdtr
 
+from advisor.whatif import what_if
 from advisor.whatif.improvements import can_be_chosen
 from advisor.whatif.outcomes import How, gains, product_of_means
-from simulator import intervals
+from simulator import intervals, load_scenario, reaching, run
 from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of, whatif_document
 from tests.support.reliability import deviation
 
@@ -258,3 +259,37 @@ def test_where_nothing_can_be_bought_nothing_is_ranked(tmp_path):
 )
 def test_what_can_be_bought_or_chosen(path, application, expected):
     assert can_be_chosen(path, application) is expected
+
+
+SELDOM = """\
+format: 1
+platform:
+  nodes:
+  - name: a
+    pes: [{speeds: {k: 100flop/s}, load: {trace: {times_s: [0, 500, 502], values: [0, 1, 0], end_s: 1000}, rule: fair}}]
+  link: {latency: 1us, bandwidth: 1GB/s}
+application: {name: ep, kernel: k, parameters: {samples: 20}}
+configurations: {one: {partition: equal}}
+replications: 200
+"""
+
+
+def test_a_load_that_no_draw_met_is_within_the_intervals_of_what_it_may_do(tmp_path):
+    """It is there for 0.2 % of the time: three of 200 draws may have met it, and a point without it may gain that."""
+    path, values = tmp_path / "seldom.yaml", "platform.nodes.a.pes.0.load.trace.values"
+    path.write_text(SELDOM)
+    scenario = next(
+        one for seed in range(40) if np.ptp(run(one := load_scenario(path).with_draws(None, seed)).makespan_s) < 1e-9
+    )
+    found = what_if(path, {values: ["[0, 0, 0]"]}, seed=scenario.seed).found
+    base, idle = found.points
+    runs = reaching(scenario, run(scenario))
+    assert base.own.makespan_s.high == pytest.approx(runs.described("one")["high"])
+    assert idle.own.makespan_s.high == idle.own.makespan_s.mean
+    may_gain = runs.reach_s[0] / idle.own.makespan_s.mean
+    assert may_gain > 1.005
+    assert (idle.gain.low, idle.gain.mean, idle.gain.high) == pytest.approx((1.0, 1.0, may_gain))
+    assert (idle.difference_s.low, idle.difference_s.high) == pytest.approx(
+        (base.own.makespan_s.mean - runs.reach_s[0], 0)
+    )
+    assert found.pays_most is None
