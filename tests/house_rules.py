@@ -36,13 +36,13 @@ CLOCKS = {
 }
 
 LINES = {
-    "simulator/base": (5_100, 3_700),
+    "simulator/base": (5_099, 3_700),
     "simulator/models": (11_340, 11_000),
     "simulator/load_traces": (1_920, 1_900),
     "simulator/platform": (4_410, 4_000),
     "simulator/programs": (6_260, 6_260),
     "simulator/scheduling": (2_020, 1_900),
-    "simulator/scenario_file": (6_965, 5_800),
+    "simulator/scenario_file": (6_942, 5_800),
     "simulator/engines": (11_293, 10_833),
     "simulator/results": (4_685, 4_263),
     "simulator/experiments": (1_660, 1_540),

@@ -89,6 +89,12 @@ def compact(names: Sequence[str]) -> str | None:
     return None
 
 
+def in_few(names: Sequence[str], *, least: int = 2) -> list[str]:
+    """Names as one pattern where they make one and are not fewer than some, else as they are."""
+    pattern = compact(names) if len(names) >= least else None
+    return list(names) if pattern is None else [pattern]
+
+
 def patterns_of(names: Sequence[str]) -> list[str]:
     """Names as patterns where they follow each other, in their order: `n[1-4]`, `n7`."""
     found, start = list[str](), 0

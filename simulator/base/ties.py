@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from simulator.base.arrays import Flags, Ints
 
-__all__ = ["SAME", "first_least", "first_most", "in_order", "is_less", "levels", "near_least", "rounded"]
+__all__ = ["SAME", "first_least", "first_most", "in_order", "is_less", "levels", "near_least"]
 
 SAME = 1e-9
 """Share of themselves by which numbers may differ and be equal: far above rounding, far below what is measured."""
@@ -79,8 +79,3 @@ def in_order(*keys: ArrayLike, floor: float = 0.0) -> Ints:
     `floor`: as for `is_less`.
     """
     return np.lexsort([levels(values, floor=floor) for values in reversed(keys)]).astype(np.int64)
-
-
-def rounded(value: float) -> float:
-    """A number as a key where others are not known yet, as in a heap: to ten digits, so that equals have one key."""
-    return float(f"{value:.10g}")

@@ -14,7 +14,7 @@ from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.faults import Faults
 from simulator.base.form import Amount, FileName, Form, Name, Taken, TakenRate, text_or_list
 from simulator.base.form import Bandwidth as BandwidthField
-from simulator.base.names import MAX_NAMES, compact, expanded
+from simulator.base.names import MAX_NAMES, expanded, in_few
 from simulator.base.units import write_bandwidth, write_size
 from simulator.models.doubt import Doubt, doubt_data
 from simulator.models.memory.levels import MemoryLevel
@@ -437,8 +437,7 @@ def domain_data(domain: SharingDomain, node: str, names: Sequence[str]) -> Data:
     data: Data = {"kind": domain.kind, "name": name}
     if domain.kind == "cache":
         data["level"] = domain.level
-    pattern = compact(names) if len(names) > 1 else None
-    data["pes"] = [written.replace(node, NODE) for written in ([pattern] if pattern else names)]
+    data["pes"] = [written.replace(node, NODE) for written in in_few(names)]
     return data | _law_data(domain) | doubt_data(domain.doubt)
 
 

@@ -116,7 +116,7 @@ def _wholes(values: Sequence[int], *, where: str, of: str) -> tuple[int, ...]:
     return tuple(given.whole(value, where=where) for value in found)
 
 
-def equal_parts(units: int, processes: int) -> tuple[int, ...]:
+def even_split(units: int, processes: int) -> tuple[int, ...]:
     """Units in equal parts, the first ones one larger where they do not divide."""
     share, rest = divmod(units, processes)
     return tuple(share + (process < rest) for process in range(processes))

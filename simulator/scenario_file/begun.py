@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from simulator.base import units
 from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError, meant
-from simulator.base.names import compact, expanded
+from simulator.base.names import expanded, in_few
 from simulator.base.yaml_document import read_value
 from simulator.platform.networks.link import NETWORKS, usual_link
 from simulator.programs.applications import PARAMETERS
@@ -258,7 +258,7 @@ def _document(
     said = f"Of a node to the switch, each way; {known}."
     notes |= _NOTES | {("platform", "network", "link"): said}
     notes["replications",] = "Draws of when a run starts." if hours else "Nothing is drawn, so one says it all."
-    placed = {names: kind.cores for kind in kinds for names in _patterns(kind.names)}
+    placed = {names: kind.cores for kind in kinds for names in in_few(kind.names)}
     link = {"latency": ends[0], "bandwidth": ends[1]}
     ways = {"topology": "star", "link": link, "contention": "fair", "loopback": LOOPBACK}
     document: Data = {
@@ -297,8 +297,7 @@ def _alike(kind: _Kind, hours: Sequence[_Busy]) -> list[tuple[str, tuple[_Busy, 
         groups.setdefault(tuple(busy for busy in hours if name in busy.names), []).append(name)
     found = []
     for own, names in groups.items():
-        pattern = compact(names)
-        found += [(pattern, own)] if pattern is not None else [(name, own) for name in names]
+        found += [(pattern, own) for pattern in in_few(names)]
     return found
 
 
@@ -320,8 +319,3 @@ def _load(kind: _Kind, own: Sequence[_Busy]) -> tuple[Data, str]:
 
 def _clock(seconds: int) -> str:
     return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}"
-
-
-def _patterns(names: Sequence[str]) -> list[str]:
-    pattern = compact(list(names))
-    return list(names) if pattern is None else [pattern]

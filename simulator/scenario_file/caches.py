@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from simulator.base.documents import Data
 from simulator.base.machine import INSTRUCTION, MEMORY_SIDE, CacheUnit, SharedCache
-from simulator.base.names import compact
+from simulator.base.names import in_few
 from simulator.base.units import write_size
 from simulator.models.memory import MemoryLevel
 
@@ -43,12 +43,7 @@ def whose(groups: Groups, labels: Sequence[str]) -> list[Data]:
     in_order = [tuple(range(first, min(first + width, len(labels)))) for first in range(0, len(labels), width)]
     if list(groups) == in_order:
         return [{}] if len(groups) == 1 else [{"each": width}]
-    return [{"pes": _named([labels[place] for place in group])} for group in groups]
-
-
-def _named(names: Sequence[str]) -> list[str]:
-    pattern = compact(names) if len(names) > 2 else None
-    return [pattern] if pattern else list(names)
+    return [{"pes": in_few([labels[place] for place in group], least=3)} for group in groups]
 
 
 def cache_groups(cpus: Sequence[int], caches: Iterable[CacheUnit]) -> tuple[CacheGroups, ...]:
@@ -106,6 +101,14 @@ def level_names(caches: Sequence[SharedCache], levels: Sequence[MemoryLevel]) ->
     """What fitted levels are called that are caches, by name and size of the cache."""
     matched = [(_nearest(caches, level), level.name) for level in levels[:-1]]
     return {(cache.name, cache.size_bytes): name for cache, name in reversed(matched) if cache is not None}
+
+
+def cache_entries(
+    groups: Iterable[CacheGroups], caches: Sequence[SharedCache], levels: Sequence[MemoryLevel], labels: Sequence[str]
+) -> list[Data]:
+    """The domains of shared caches as a file writes them, called as the fitted levels that they are."""
+    called = level_names(caches, levels)
+    return [entry for one in groups for entry in one.entries(labels, called.get((one.name, one.size_bytes)))]
 
 
 def _rounded(level: MemoryLevel) -> MemoryLevel:

@@ -2,9 +2,9 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
@@ -15,13 +15,13 @@ import numpy as np
 from simulator.base.documents import Data
 from simulator.base.errors import ApportionError, ScenarioError, some_names
 from simulator.base.faults import Faults, validated
-from simulator.base.names import all_names, check_known, compact, counted, expanded, how_many
+from simulator.base.names import all_names, check_known, compact, counted, expanded, how_many, in_few
 from simulator.base.shipped import locate
 from simulator.base.units import write_size
 from simulator.base.yaml_document import Document, document_of, read_value, yaml_text
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
-from simulator.platform.domains import DomainsModelForm, domain_data, domains_of, uses_data, uses_of
+from simulator.platform.domains import NODE, DomainsModelForm, domain_data, domains_of, uses_data, uses_of
 from simulator.platform.named_files import NamedFiles, Site
 from simulator.platform.networks import Link, Network
 from simulator.platform.networks.link import message_data
@@ -44,7 +44,7 @@ from simulator.scenario_file.forms import (
     StepForm,
 )
 from simulator.scenario_file.memory import LevelsModelForm, level_data
-from simulator.scenario_file.nodes import node_data
+from simulator.scenario_file.nodes import NodeForm, PEForm, node_data
 from simulator.scenario_file.partitions import divided, rule_of, scaled
 from simulator.scenario_file.platforms import (
     MadePlatform,
@@ -148,7 +148,7 @@ def dump_scenario(
 def _configuration_data(scenario: Scenario, configuration: Configuration, names: Sequence[str]) -> Data:
     return {
         "partition": rule_of(scenario, configuration) or list(configuration.partition),
-        "pes": _places([names[place] for place in configuration.placement]),
+        "pes": in_few([names[place] for place in configuration.placement], least=17),
         **({} if configuration.grid is None else {"grid": list(configuration.grid)}),
         **({} if configuration.repartition is None else {"repartition": asdict(configuration.repartition)}),
     }
@@ -164,12 +164,6 @@ def _written(scenario: Scenario) -> Platform:
         others = {kernel: band for kernel, band in pe.speeds.items() if kernel != scenario.application.kernel}
         pes.append(replace(pe, speeds=kept.setdefault(id(pe.speeds), others)))
     return replace(scenario.platform, pes=tuple(pes))
-
-
-def _places(names: list[str]) -> list[str]:
-    """PEs of processes; long runs of one another as patterns."""
-    pattern = compact(names) if len(names) > 16 else None
-    return [pattern] if pattern else names
 
 
 def _platform_data(platform: Platform, traces: Mapping[str, str]) -> Data:
@@ -197,14 +191,14 @@ def _entries(alike: list[tuple[str, Data]]) -> list[Data]:
     """One entry for alike nodes, if their names and those of their PEs follow a pattern; else one for each."""
     names, body = [name for name, _ in alike], alike[0][1]
     pattern = compact(names)
-    if len(names) > 1 and (pattern is None or any("{node}" not in pe["name"] for pe in body["pes"])):
+    if len(names) > 1 and (pattern is None or any(NODE not in pe["name"] for pe in body["pes"])):
         return [entry for node in alike for entry in _entries([node])]
     if pattern is None:
         raise ScenarioError(f"platform: the name of node {names[0]!r} has a range in brackets; take another one")
     if len(names) == 1:
-        body = body | {"pes": [pe | {"name": pe["name"].replace("{node}", names[0])} for pe in body["pes"]]}
+        body = body | {"pes": [pe | {"name": pe["name"].replace(NODE, names[0])} for pe in body["pes"]]}
         if "host" in body:
-            body["host"] = body["host"].replace("{node}", names[0])
+            body["host"] = body["host"].replace(NODE, names[0])
     return [{"name": pattern} | body]
 
 
@@ -365,25 +359,37 @@ def _scaled_note(names: Sequence[str], units: int) -> str:
 
 def _parts(form: ScenarioForm, site: Site, measured: Measured) -> tuple[MadePlatform, Application, tuple[str, ...]]:
     """Platform, application and what is to be known of it; all faults that do not follow from one another."""
-    faults, found = site.faults(), list[tuple[Application, tuple[str, ...]]]()
-    made = _made_platform(form.platform, site, measured, faults)
-    with faults.at("application"):
-        if made is not None or not isinstance(form.application, SegApplicationForm):
-            platform = None if made is None else made.platform
-            found += [_application(form.application, site, platform)]
-    if faults.lines:
-        stated = _stated(form.platform, site.document) if made is None else _of_platform(made.platform)
-        _note_places(stated, form.application, form.configurations, faults)
+    faults = site.faults()
+    made, found = _made(_Sections(form.platform, form.application, form.configurations), site, measured, faults)
     faults.tell()
-    assert made is not None  # noqa: S101 - or its faults were told
-    return made, *found[0]
+    assert made is not None and found is not None  # noqa: S101, PT018 - or their faults were told
+    return made, *found
 
 
-def _made_platform(form: Any, site: Site, measured: Measured, faults: Faults) -> MadePlatform | None:
-    """The platform; None where it has faults, which are noted."""
-    with faults.at("platform"):
-        return make_platform(form, site, measured)
-    return None
+@dataclass(frozen=True)
+class _Sections:
+    """The sections of a scenario whose form is sound."""
+
+    platform: Any = None
+    application: ApplicationForm | None = None
+    configurations: Mapping[str, ConfigurationForm] = field(default_factory=dict)
+
+
+def _made(
+    form: _Sections, site: Site, measured: Measured, faults: Faults
+) -> tuple[MadePlatform | None, tuple[Application, tuple[str, ...]] | None]:
+    """Platform and application as far as they can be made; faults that do not follow from one another are noted."""
+    made, found, what = None, None, form.application
+    if form.platform is not None:
+        with faults.at("platform"):
+            made = make_platform(form.platform, site, measured)
+    if what is not None and (made is not None or not isinstance(what, SegApplicationForm)):
+        with faults.at("application"):
+            found = _application(what, site, None if made is None else made.platform)
+    if faults.lines and form.platform is not None and what is not None:
+        stated = _stated(form.platform, site.document) if made is None else _of_platform(made.platform)
+        _note_places(stated, what, form.configurations, faults)
+    return made, found
 
 
 def _of_platform(platform: Platform) -> Stated:
@@ -393,20 +399,25 @@ def _of_platform(platform: Platform) -> Stated:
 
 def _stated(form: Any, document: Document) -> Stated | None:
     """The same of a platform that cannot be made, by what its form says; None where that takes reading a file."""
-    names, kernels = list[str](), set[str]()
     if not isinstance(form, NodesForm):
         return None
     try:
         check_number(form, document)
-        for node in form.nodes:
-            inner = [name for pe in node.pes for name in counted(pe.name, pe.count)]
-            names += [name.replace("{node}", outer) for outer in counted(node.name, node.count) for name in inner]
-            kernels.update(*(pe.speeds for pe in node.pes))
+        names = [name for *_, name in _named_pes(form)]
     except ScenarioError:
         return None  # of names and their number, which is said of the platform
     if len(set(names)) < len(names):
         return None  # the same: who is meant is not known
+    kernels = {kernel for node in form.nodes for pe in node.pes for kernel in pe.speeds}
     return {name: index for index, name in enumerate(names)}, sorted(kernels)
+
+
+def _named_pes(form: NodesForm) -> Iterator[tuple[NodeForm, PEForm, str]]:
+    """The name of every PE, and the entries that make it."""
+    for node in form.nodes:
+        inner = [(pe, name) for pe in node.pes for name in counted(pe.name, pe.count)]
+        for outer in counted(node.name, node.count):
+            yield from ((node, pe, name.replace(NODE, outer)) for pe, name in inner)
 
 
 def _note_places(
@@ -451,16 +462,7 @@ def _note_of_sections(site: Site, faults: Faults) -> None:
         with suppress(ScenarioError):
             data = _STANDING_IN | {section: document.data.get(section)}
             sound[section] = getattr(validated(ScenarioForm, replace(document, data=data)), section)
-    application: Any = sound.get("application")
-    known = isinstance(application, ApplicationForm) and not isinstance(application, SegApplicationForm)
-    if known:
-        with faults.at("application"):
-            _application(application, site, None)
-    if "platform" in sound:
-        made = _made_platform(sound["platform"], site, Measured({}, application if known else _NOTHING), faults)
-        if known:
-            stated = _stated(sound["platform"], document) if made is None else _of_platform(made.platform)
-            _note_places(stated, application, sound.get("configurations", {}), faults)
+    _made(_Sections(**sound), site, Measured({}, sound.get("application", _NOTHING)), faults)
 
 
 def _needed(scenario: Scenario, found: Extrapolation) -> float:
@@ -788,13 +790,6 @@ def _change_notes(scenario: Scenario, changes: Sequence[Change]) -> list[str]:
 
 def _trace_files(form: ScenarioForm) -> dict[str, str]:
     """The trace file of each PE whose load is one."""
-    if not isinstance(form.platform, NodesForm):
-        return {}
-    return {
-        name.replace("{node}", node): load.trace
-        for entry in form.platform.nodes
-        for pe in entry.pes
-        if isinstance(load := pe.load or entry.load, LoadForm) and isinstance(load.trace, str)
-        for node in counted(entry.name, entry.count)
-        for name in counted(pe.name, pe.count)
-    }
+    named = _named_pes(form.platform) if isinstance(form.platform, NodesForm) else ()
+    loads = ((name, pe.load or node.load) for node, pe, name in named)
+    return {name: load.trace for name, load in loads if isinstance(load, LoadForm) and isinstance(load.trace, str)}

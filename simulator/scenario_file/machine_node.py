@@ -14,7 +14,7 @@ from simulator.base.provenance import provenance
 from simulator.models.memory import MemoryLevel
 from simulator.platform.foreign import check_same_machine, read_hwloc
 from simulator.platform.nodes import Node
-from simulator.scenario_file.caches import cache_groups, level_names
+from simulator.scenario_file.caches import cache_entries, cache_groups
 from simulator.scenario_file.joined import MOST_DAYS
 from simulator.scenario_file.joined.inputs import NodeFile, kind_of, node_of, read_document
 from simulator.scenario_file.joined.kinds import doubts
@@ -124,9 +124,10 @@ def node_block(
     """
     expanded(name)
     labels = [f"{{node}}-{label}" for label in pe_labels(topology)]
-    domains: Data | list[Data] = (
-        _cache_domains(topology, levels, labels) if neighbours is None else {"model": neighbours}
-    )
+    groups = cache_groups([core.cpu for core in topology.pes], topology.caches)
+    domains: Data | list[Data] = {"model": neighbours}
+    if neighbours is None:
+        domains = cache_entries(groups, topology.data_caches, levels, labels)
     known = {kernel: {"model": file} for kernel, file in (speeds or {}).items()}
     pes = [
         {"name": label, "cpu": core.cpu, "speeds": dict(known)}
@@ -141,13 +142,6 @@ def node_block(
         head += [_ALONE] if topology.pe_count == 1 else _NO_COSTS
     head += () if known else _NO_SPEED
     return written([entry], head=head, notes=reported | {(0, *place): said for place, said in of_pes.items()})
-
-
-def _cache_domains(topology: Topology, levels: Sequence[MemoryLevel], labels: Sequence[str]) -> list[Data]:
-    """Caches that several PEs share, as the system reports them."""
-    called = level_names(topology.data_caches, levels)
-    found = cache_groups([core.cpu for core in topology.pes], topology.caches)
-    return [entry for one in found for entry in one.entries(labels, called.get((one.name, one.size_bytes)))]
 
 
 def _about_core(core: Core) -> str:

@@ -13,7 +13,7 @@ from simulator.models.load import availability
 from simulator.models.speed import SpeedBand
 from simulator.platform.nodes import PE, kept_shares
 from simulator.programs.applications.work import Shape, whole_shares
-from simulator.programs.configuration import Configuration
+from simulator.programs.configuration import Configuration, even_split
 from simulator.scenario_file.scenario import ONE_PER_CORE, Scenario
 
 __all__ = [
@@ -42,12 +42,6 @@ FEW = 8
 """Up to so many processes each number of them is looked at; beyond, each power of two and the most."""
 Rule = Callable[[Scenario, Sequence[int]], tuple[int, ...]]
 """From a scenario and the PE of each process to units of each."""
-
-
-def even_split(units: int, processes: int) -> tuple[int, ...]:
-    """Split units evenly; the first processes take one more where it does not come out even."""
-    share, rest = divmod(units, processes)
-    return tuple(share + (process < rest) for process in range(processes))
 
 
 def in_proportion(units: int, speeds: Sequence[float]) -> tuple[int, ...]:

@@ -28,7 +28,7 @@ from simulator.programs.applications.own_costs import OwnCosts
 from simulator.programs.applications.work import Movable
 from simulator.programs.assembly import assemble
 from simulator.programs.columns import Kind
-from simulator.programs.configuration import Configuration, equal_parts
+from simulator.programs.configuration import Configuration, even_split
 from simulator.programs.graphs.work import SegWork, with_parameters
 from simulator.programs.program import Farm, Loop, Program, Row
 
@@ -228,7 +228,7 @@ def _named(name: str, parts: object, platform: Platform, application: Applicatio
         given.check_choice(parts, (EQUAL, ONE_PER_CORE), where=where)
         placement = per_pe if parts == EQUAL else per_core
         work = application.work
-        return Configuration(name, work.fitting(equal_parts(work.units, len(placement))), placement)
+        return Configuration(name, work.fitting(even_split(work.units, len(placement))), placement)
     units = given.several(parts, where=where, give="units for each PE, such as [500, 1500], 'equal' or 'one-per-core'")
     if len(units) not in (len(per_pe), len(per_core)):
         cores = "" if len(per_core) == len(per_pe) else f" with {len(per_core)} cores"

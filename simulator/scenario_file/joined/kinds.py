@@ -13,7 +13,7 @@ from simulator.base.names import counted
 from simulator.models.doubt import Doubt, Noise
 from simulator.models.load import DAY_S
 from simulator.models.speed import SpeedBand
-from simulator.scenario_file.caches import counted_groups, level_names
+from simulator.scenario_file.caches import cache_entries, counted_groups
 from simulator.scenario_file.joined.inputs import CalibratedNode, Calibration, LinkFile
 
 RULE = (
@@ -183,9 +183,7 @@ def shared_by(members: Sequence[CalibratedNode]) -> tuple[CalibratedNode | None,
         return None, (), {}
     labels = counted("{node}-core", of.pe_count)
     levels = next((node.levels for node in members if node.levels), ())
-    called = level_names(of.caches, levels)
-    found = of.groups or counted_groups(of.caches, len(labels))
-    entries = [entry for one in found for entry in one.entries(labels, called.get((one.name, one.size_bytes)))]
+    entries = cache_entries(of.groups or counted_groups(of.caches, len(labels)), of.caches, levels, labels)
     return (of, tuple(entries), {}) if entries else (None, (), {})
 
 
