@@ -43,7 +43,7 @@ LINES = {
     "simulator/programs": (6_260, 6_260),
     "simulator/scheduling": (2_020, 1_900),
     "simulator/scenario_file": (6_942, 5_800),
-    "simulator/engines": (11_293, 10_833),
+    "simulator/engines": (11_335, 10_833),
     "simulator/results": (4_685, 4_263),
     "simulator/experiments": (1_660, 1_540),
     "simulator/calibration": (13_570, 12_800),

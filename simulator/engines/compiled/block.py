@@ -95,6 +95,11 @@ class Block:
         return len(costs.configurations), len(costs.replications), costs.columns.processes
 
     @property
+    def operations(self) -> int:
+        """Of all runs, those of loops as often as they are done one by one."""
+        return self.shape[0] * self.shape[1] * int(self.costs.times.sum())
+
+    @property
     def logged(self) -> Iterator[tuple[int, int]]:
         """Runs to log, as places in the block."""
         numbers = self.costs.replications

@@ -1,7 +1,11 @@
 """Does all runs of a scenario block by block, each on the fastest path that can, and names what no path can."""
 
 import os
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from itertools import chain, islice
 
 import numpy as np
 
@@ -18,6 +22,8 @@ from simulator.scenario_file.truths import Draws
 
 TIMES = ("computed", "busy", "finish")
 """Of an outcome, by process."""
+LARGE = 20_000_000
+"""Operations of all runs of a block from which on threads share it, some tenths of a second for one of them."""
 
 
 def run(
@@ -46,15 +52,10 @@ def run(
     makespans = np.zeros((len(names), scenario.replications), dtype=np.int64)
     parts: list[list[tuple[Outcome, int, slice]]] = [[] for _ in names]
     logs: dict[tuple[int, int], tuple[LoggedOperation, ...]] = {}
-    loads, starts = Loads(scenario, tick_s), start_ticks(draws, tick_s=tick_s)
     workers = _processors() if threads is None else threads
     done = 0
-    for costs in lower(scenario, draws, tick_s=tick_s, once=not log_replications):
-        if costs.scenario is not loads.scenario:  # of another truth
-            loads = Loads(costs.scenario, tick_s)
-        mine = np.ascontiguousarray(starts[costs.rows])
-        block = Block(costs.scenario, costs, mine, loads, log_replications, workers)
-        outcome = _done(block, draws)
+    for block, outcome in _outcomes(_blocks(scenario, draws, tick_s, log_replications, workers), draws, workers):
+        costs = block.costs
         for place, configuration in enumerate(costs.configurations):
             makespans[configuration, costs.rows] = outcome.makespan[place]
             parts[configuration].append((outcome, place, costs.rows))
@@ -65,6 +66,39 @@ def run(
             progress(done, makespans.size)
     computed, busy, finish = (tuple(_joined(mine, name, makespans.shape[1]) for mine in parts) for name in TIMES)
     return RunSet(names, tick_s, makespans, computed, busy, finish, "compiled", scenario.seed, logs)
+
+
+def _blocks(scenario: Scenario, draws: Draws, tick_s: float, log_replications: int, workers: int) -> Iterator[Block]:
+    """Runs that are done together, as they are lowered."""
+    loads, starts = Loads(scenario, tick_s), start_ticks(draws, tick_s=tick_s)
+    for costs in lower(scenario, draws, tick_s=tick_s, once=not log_replications):
+        if costs.scenario is not loads.scenario:  # of another truth
+            loads = Loads(costs.scenario, tick_s)
+        mine = np.ascontiguousarray(starts[costs.rows])
+        yield Block(costs.scenario, costs, mine, loads, log_replications, workers)
+
+
+def _outcomes(blocks: Iterator[Block], draws: Draws, threads: int) -> Iterator[tuple[Block, Outcome]]:
+    """Blocks and what came out, in their order: small ones side by side, one to a thread; a large one has them all.
+
+    Those of a search are small, and each has a program of its own: the next is lowered while others run.
+    """
+    first = list(islice(blocks, 2))
+    if threads == 1 or len(first) < 2:
+        yield from ((block, _done(block, draws)) for block in chain(first, blocks))
+        return
+    begun: deque[tuple[Block, Future[Outcome]]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        for block in chain(first, blocks):
+            large = block.operations > LARGE
+            while begun and (large or len(begun) > threads):
+                before, outcome = begun.popleft()
+                yield before, outcome.result()
+            if large:
+                yield block, _done(block, draws)
+            else:
+                begun.append((block, pool.submit(_done, replace(block, threads=1), draws)))
+        yield from ((block, outcome.result()) for block, outcome in begun)
 
 
 def _processors() -> int:

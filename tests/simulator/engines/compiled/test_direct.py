@@ -75,6 +75,21 @@ def test_any_number_of_threads_gives_the_same(monkeypatch):
     assert len({tick for row in alone[0] for tick in row}) > 10
 
 
+@pytest.mark.parametrize("large", [0, 10**9])
+def test_programs_side_by_side_or_one_after_another_give_the_same(large, monkeypatch):
+    """Small blocks share the threads, a large one has them all; here each number of processes is a block."""
+    monkeypatch.setattr(compiled, "LARGE", large)
+    load = trace(np.arange(50) * 1e-11, np.arange(50) % 3, 5e-10)
+    pes = [pe(f"pe{i}", 1e12, load) for i in range(5)]
+    stencil = Application("stencil", kernel="dgemm", parameters={"n": 60, "iterations": 3})
+    counts = enumerate((5, 1, 4, 2, 3, 5))
+    configurations = tuple(Configuration(f"c{place}", (60 // n,) * n, tuple(range(n))) for place, n in counts)
+    network = Network.uniform(LinkModel.from_latency(10 * TICK, 1e12))
+    made = Scenario(Platform(tuple(pes), network), stencil, configurations, 7)
+    alone, many = (outcome(compiled, made, threads=threads, log_replications=1) for threads in (1, 3))
+    assert alone == many == outcome(process, made, log_replications=1)
+
+
 def test_the_first_run_with_a_fault_decides():
     ends = trace([0], [0], 50 * TICK, "error")
     places = (Configuration("fine", (1, 1), (0, 1)), Configuration("late", (1, 1), (1, 0)))
