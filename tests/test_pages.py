@@ -140,7 +140,7 @@ def called(text):
 
 def unknown(words):
     """The first word that is no command, or no option of the command; None if all are."""
-    command = commands._built()
+    command = commands.root()
     for word in itertools.takewhile(lambda word: word != "--", words):
         group = getattr(command, "commands", None)
         if group and commands.UNNAMED in group and command.name == "jobs" and word not in group:

@@ -64,11 +64,3 @@ def _run(arguments: list[str]) -> int:
 def _show_warning(message: Warning | str, *_place: Any, **_more: Any) -> None:
     """One line per warning, without the place in our code."""
     print(f"warning: {message}", file=sys.stderr)
-
-
-def __getattr__(name: str) -> Any:
-    if name != "app":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from advisor.cli.commands import app
-
-    return app

@@ -1,95 +1,115 @@
-"""All commands as one application of typer."""
+"""All commands, each built when it is asked for: one that lists or completes others imports none of them."""
 
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from advisor.cli import (
-    advise,
-    calibrate,
-    calibrate_machine,
-    calibrate_memory,
-    calibrate_neighbours,
-    calibrate_network,
-    characterise,
-    check,
-    cluster,
-    convert,
-    ending,
-    fit,
-    generate,
-    history,
-    jobs,
-    jobs_compare,
-    load_check,
-    new,
-    plot,
-    predict,
-    quickstart,
-    reproduce,
-    rerun,
-    resource,
-    show,
-    simulate,
-    trace,
-    verify,
-    whatif,
-)
-from advisor.cli.declared import DeclaredCommand, ungrouped
-from advisor.cli.outputs import check_first
+from advisor.cli import ending
 from advisor.cli.renamed import OLD
 from simulator import ApportionError
 
-TASKS: dict[str, dict[str, tuple[Callable[..., None] | None, str]]] = {
+TASKS = {
     "Begin": {
-        "quickstart": (quickstart.quickstart, "the whole loop on this machine, in a minute"),
-        "new": (new.new, "a scenario of your cluster, by flags or questions"),
-        "check": (check.check, "is a scenario sound, what is in it, for what is it ready"),
-        "show": (show.show, "what any file or folder says; nothing: what ships"),
+        "quickstart": "the whole loop on this machine, in a minute",
+        "new": "a scenario of your cluster, by flags or questions",
+        "check": "is a scenario sound, what is in it, for what is it ready",
+        "show": "what any file or folder says; nothing: what ships",
     },
     "Divide": {
-        "simulate": (simulate.simulate, "how long each configuration of a scenario takes"),
-        "advise": (advise.advise, "who should get how much, and how sure that is"),
-        "whatif": (whatif.whatif, "which change of the platform or the program pays most"),
-        "verify": (verify.verify, "the advice and the baselines, really run here"),
+        "simulate": "how long each configuration of a scenario takes",
+        "advise": "who should get how much, and how sure that is",
+        "whatif": "which change of the platform or the program pays most",
+        "verify": "the advice and the baselines, really run here",
     },
     "Measure": {
-        "cluster": (cluster.cluster, "all hosts at once, with advice and the line to run it"),
-        "calibrate": (None, "this machine: speeds, memory, network, neighbours, load"),
+        "cluster": "all hosts at once, with advice and the line to run it",
+        "calibrate": "this machine: speeds, memory, network, neighbours, load",
     },
     "Model": {
-        "fit": (fit.fit, "run times from real runs, and which runs to make"),
-        "predict": (predict.predict, "what any model says of what nobody measured"),
+        "fit": "run times from real runs, and which runs to make",
+        "predict": "what any model says of what nobody measured",
     },
-    "Queue": {"jobs": (None, "streams of jobs: which change pays, run, compare, forecast")},
+    "Queue": {"jobs": "streams of jobs: which change pays, run, compare, forecast"},
     "Hand on": {
-        "plot": (plot.plot, "a picture of any result, for a paper"),
-        "rerun": (rerun.rerun, "a result that was kept, computed again and compared"),
-        "convert": (convert.convert, "files from and for other programs"),
+        "plot": "a picture of any result, for a paper",
+        "rerun": "a result that was kept, computed again and compared",
+        "convert": "files from and for other programs",
     },
 }
-"""What somebody wants to do -> the commands for it in the order of `--help`, each with what it is about; or a group."""
+"""What somebody wants to do -> the commands and groups for it in the order of `--help`, with what they are about."""
+GROUPS = {
+    "calibrate": "Real runs become models.\n\nExample: apportion calibrate speed --kernel dgemm -o dgemm.json",
+    "jobs": (
+        "Streams of jobs on one cluster: which change pays most, one policy, policies compared, when a job starts."
+        "\n\nExample: apportion jobs KTH-SP2-1996-2.swf.gz (apportion jobs LOG --help lists its options)"
+    ),
+    "lab": (
+        "The workshop: papers computed again, functions characterised, load traces studied and drawn."
+        "\n\nExample: apportion lab reproduce scopred"
+    ),
+}
+"""Group -> its help."""
+INSIDE = {
+    "calibrate speed": "calibrate",
+    "calibrate memory": "calibrate_memory",
+    "calibrate network": "calibrate_network",
+    "calibrate neighbours": "calibrate_neighbours",
+    "calibrate load": "calibrate_machine",
+    "calibrate machine": "calibrate_machine",
+    "jobs advise": "jobs_compare",
+    "jobs run": "jobs",
+    "jobs compare": "jobs_compare",
+    "jobs forecast": "jobs_compare",
+    "lab characterise": "characterise",
+    "lab resource": "resource",
+    "lab load-check": "load_check",
+    "lab trace": "trace",
+    "lab history": "history",
+    "lab reproduce": "reproduce",
+    "lab generate": "generate",
+}
+"""Command of a group -> the module that has a function of its name."""
+TOP = [*(name for own in TASKS.values() for name in own), "lab"]
+LEAVES = [*(name for name in TOP if name not in GROUPS), *INSIDE]
+"""Commands in full; one at the first level has a module of its name."""
+UNNAMED = "advise"
+"""The command of jobs that is meant where none is named."""
 WORKSHOP = "Workshop: apportion lab --help (papers, characterisation, load traces)"
+
+
+class Lazy(Mapping[str, Any]):
+    """The commands of a group, or of the whole, by their own names."""
+
+    def __init__(self, group: str = "") -> None:
+        known = [one for one in INSIDE if one.startswith(f"{group} ")] if group else TOP
+        self.full = {one.split()[-1]: one for one in known}
+        self.built: dict[str, Any] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.full)
+
+    def __len__(self) -> int:
+        return len(self.full)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.built:
+            self.built[name] = _made(self.full[name])
+        return self.built[name]
 
 
 class ByTask(TyperGroup):
     """All commands, listed by what they are for."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """In the order of tasks; what has none comes last."""
-        known = super().list_commands(ctx)
-        ordered = [name for own in TASKS.values() for name in own if name in known]
-        return [*ordered, *(name for name in known if name not in ordered)]
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
+    def format_commands(self, _ctx: Any, formatter: Any) -> None:
         """A section for each task, and where the rest is."""
-        widest = max(map(len, self.list_commands(ctx)))
+        widest = max(map(len, self.commands))
         for task, own in TASKS.items():
             with formatter.section(task):
-                formatter.write_dl([(name.ljust(widest), about) for name, (_, about) in own.items()])
+                formatter.write_dl([(name.ljust(widest), about) for name, about in own.items()])
         formatter.write(f"\n{WORKSHOP}\n")
 
 
@@ -107,70 +127,19 @@ class OfJobs(TyperGroup):
         return None if name == UNNAMED else name, command, rest
 
 
-app = typer.Typer(
-    name="apportion",
-    cls=ByTask,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+def _made(name: str) -> Any:
+    """A command or a group by its full name."""
+    if name in GROUPS:
+        about: Any = {"commands": Lazy(name), "help": GROUPS[name], "no_args_is_help": True, "rich_markup_mode": None}
+        return (OfJobs if name == "jobs" else TyperGroup)(name=name, **about)
+    from advisor.cli.command import leaf
 
-SETTINGS = {"cluster": {"allow_interspersed_args": False}}
-"""What a command reads otherwise: of a cluster, all that follows the first word is the program to run."""
-GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
-    "calibrate": (
-        "Real runs become models.\n\nExample: apportion calibrate speed --kernel dgemm -o dgemm.json",
-        {
-            "speed": calibrate.speed,
-            "memory": calibrate_memory.memory,
-            "network": calibrate_network.network,
-            "neighbours": calibrate_neighbours.neighbours,
-            "load": calibrate_machine.load,
-            "machine": calibrate_machine.machine,
-        },
-    ),
-    "jobs": (
-        (
-            "Streams of jobs on one cluster: which change pays most, one policy, policies compared, when a job starts."
-            "\n\nExample: apportion jobs KTH-SP2-1996-2.swf.gz (apportion jobs LOG --help lists its options)"
-        ),
-        {
-            "advise": jobs_compare.advise,
-            "run": jobs.run,
-            "compare": jobs_compare.compare,
-            "forecast": jobs_compare.forecast,
-        },
-    ),
-    "lab": (
-        (
-            "The workshop: papers computed again, functions characterised, load traces studied and drawn."
-            "\n\nExample: apportion lab reproduce scopred"
-        ),
-        {
-            "characterise": characterise.characterise,
-            "resource": resource.resource,
-            "load-check": load_check.load_check,
-            "trace": trace.trace,
-            "history": history.history,
-            "reproduce": reproduce.reproduce,
-            "generate": generate.generate,
-        },
-    ),
-}
-"""Group -> its help and its commands."""
-UNNAMED = "advise"
-"""The command of jobs that is meant where none is named."""
-
-COMMANDS = {name: run for own in TASKS.values() for name, (run, _) in own.items() if run is not None}
-for name, command in COMMANDS.items():
-    app.command(name, cls=DeclaredCommand, context_settings=SETTINGS.get(name))(ungrouped(command))
-for name, (text, commands) in GROUPS.items():
-    of_jobs = name == "jobs"
-    group = typer.Typer(no_args_is_help=True, help=text, cls=OfJobs if of_jobs else TyperGroup)
-    for inner, command in commands.items():
-        group.command(inner, cls=DeclaredCommand, hidden=of_jobs and inner == UNNAMED)(ungrouped(command))
-    app.add_typer(group, name=name)
-check_first(app)
+    function = getattr(
+        import_module(f"advisor.cli.{INSIDE.get(name, name)}"), name.rpartition(" ")[2].replace("-", "_")
+    )
+    # of a cluster, all that follows the first word is the program to run
+    settings = {"allow_interspersed_args": False} if name == "cluster" else None
+    return leaf(function, name, context_settings=settings, hidden=name == f"jobs {UNNAMED}")
 
 
 def _version(asked: bool) -> None:
@@ -185,13 +154,22 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _whole(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Say who should get how much of the work on unequal machines, and how sure we are."""
+
+
+@cache
+def root() -> Any:
+    """The whole command line, as click has it."""
+    alone = typer.Typer(name="apportion", cls=ByTask, no_args_is_help=True, rich_markup_mode=None)
+    alone.callback()(_whole)
+    found: Any = typer.main.get_command(alone)
+    found.commands = Lazy()
+    return found
 
 
 def run(arguments: list[str]) -> int:
@@ -207,7 +185,7 @@ def run(arguments: list[str]) -> int:
     _check_words(arguments)
     _check_old(arguments)
     try:
-        return int(_built()(arguments, prog_name="apportion", standalone_mode=False) or 0)
+        return int(root()(arguments, prog_name="apportion", standalone_mode=False) or 0)
     except TyperException as error:
         text = error.format_message()
         ending.say(text if text.startswith("Usage:") else f"error: {ApportionError(text).lines[0]}")
@@ -223,12 +201,6 @@ def _check_old(arguments: list[str]) -> None:
             raise ApportionError(f"`apportion {old}` is now: apportion {OLD[old]}")
 
 
-@cache
-def _built() -> Any:
-    """The commands as click has them; typer would build all of them again for each use."""
-    return typer.main.get_command(app)
-
-
 def _check_words(arguments: list[str]) -> None:
     """Refuse words that are no text, which could not be printed again, and numbers that only Python writes: 1_000.
 
@@ -238,7 +210,7 @@ def _check_words(arguments: list[str]) -> None:
         if any("\ud800" <= letter <= "\udfff" for letter in word):
             shown = word.encode("utf-8", "backslashreplace").decode()
             raise ApportionError(f"word {number} of the command line, {shown!r:.80}, is not UTF-8; rename it")
-    command = _built()
+    command = root()
     while arguments and arguments[0] in getattr(command, "commands", {}):
         command, arguments = command.commands[arguments[0]], arguments[1:]
     for word, following in zip(arguments, [*arguments[1:], ""], strict=False):

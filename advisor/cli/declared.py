@@ -4,18 +4,13 @@ An option that is accepted and ignored is a wrong answer that nobody sees, so on
 was given is refused before anything is done.
 """
 
-import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from itertools import takewhile
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
-
-from advisor.cli.asked import answering
-from simulator import ScenarioError
 
 Given = Mapping[str, Any]
 """Values by the names of options (the first long one, without dashes) and of arguments."""
@@ -86,21 +81,19 @@ def option(about: str, *only: Only, default: Any = None, names: tuple[str, ...] 
     return field(default=default, metadata={"only": only, "names": names, "said": {"help": about, **more}})
 
 
-def ungrouped(run: Callable[..., None]) -> Callable[..., None]:
-    """A command with each option of its groups as a parameter; a group is a frozen dataclass of options."""
-    declared = inspect.signature(run).parameters
-    groups: dict[str, Any] = {name: one.annotation for name, one in declared.items() if is_dataclass(one.annotation)}
+def parameters_of(run: Callable[..., None]) -> list[inspect.Parameter]:
+    """Those of a command as typer reads them, with each option of its groups as one of its own."""
+    return [one for each in inspect.signature(run).parameters.values() for one in _parameters(each)]
 
-    @functools.wraps(run)
-    def called(**given: Any) -> None:
-        own = {name: {one.name for one in fields(group)} & given.keys() for name, group in groups.items()}
-        made = {name: group(**{one: given.pop(one) for one in own[name]}) for name, group in groups.items()}
-        run(**made, **given)
 
-    parameters = [one for each in declared.values() for one in _parameters(each)]
-    called.__dict__["__signature__"] = inspect.Signature(parameters)
-    called.__annotations__ = {one.name: one.annotation for one in parameters}
-    return called
+def grouped(run: Callable[..., None], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a command takes: its groups, which are frozen dataclasses, made of their options, and what is in none."""
+    left, found = dict(given), dict[str, Any]()
+    for name, one in inspect.signature(run).parameters.items():
+        if is_dataclass(one.annotation):
+            own: Any = one.annotation
+            found[name] = own(**{each.name: left.pop(each.name) for each in fields(own) if each.name in left})
+    return found | left
 
 
 def _parameters(declared: inspect.Parameter) -> Iterator[inspect.Parameter]:
@@ -118,51 +111,3 @@ def _parameters(declared: inspect.Parameter) -> Iterator[inspect.Parameter]:
                 names, value = names or (f"--{name.replace('_', '-')}",), False
             kind = Annotated[(kind, typer.Option(*names, **default.metadata["said"]), *default.metadata["only"])]
         yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=kind)
-
-
-class DeclaredCommand(TyperCommand):
-    """A command that refuses options without effect before it does anything; `--help` says where they have one."""
-
-    def __init__(self, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
-        declared = inspect.signature(self.callback).parameters if self.callback else {}
-        self.limits: dict[str, tuple[Only, ...]] = {}
-        for param in self.params:
-            described: Any = param
-            meant = declared[str(param.name)].annotation if param.name in declared else None
-            limits = tuple(one for one in get_args(meant)[1:] if isinstance(one, Only))
-            if limits:
-                self.limits[str(param.name)] = limits
-                where = "; ".join(either(limit.modes) for limit in limits)
-                described.help = f"{described.help} Only {where}."
-
-    def format_usage(self, ctx: Any, formatter: Any) -> None:
-        """As it is typed: a command that is meant where none is named has no word of its own."""
-        formatter.write_usage(ctx.command_path.rstrip(), " ".join(self.collect_usage_pieces(ctx)))
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command.
-
-        Raises ScenarioError with a line for each option that has no effect beside what else was given.
-        """
-        names = {str(param.name): option_name(param) for param in self.params}
-        given = {name: ctx.params.get(key) for key, name in names.items()}
-        stated = [key for key in self.limits if _on_command_line(ctx, key)]
-        found = [[limit.refusal(names[key], given) for limit in self.limits[key]] for key in stated]
-        if refused := [next(line for line in lines if line) for lines in found if any(lines)]:
-            raise ScenarioError(refused)
-        with answering(ctx):
-            return super().invoke(ctx)
-
-
-def option_name(param: Any) -> str:
-    """The first long name of an option, without dashes; of an argument its own."""
-    if param.param_type_name == "argument":
-        return str(param.name)
-    return next(str(name) for name in param.opts if name.startswith("--")).removeprefix("--")
-
-
-def _on_command_line(ctx: Any, name: str) -> bool:
-    """Whether a parameter was written out; a default and an environment variable are nobody's wish for this call."""
-    source = ctx.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"

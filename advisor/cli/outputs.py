@@ -1,8 +1,6 @@
 """What commands write: looked at before they begin, and what was computed kept somewhere if it fails at the end."""
 
-import functools
 import importlib
-import inspect
 import json
 import os
 import re
@@ -19,7 +17,7 @@ import typer
 
 import simulator
 from advisor.cli import asked, signs
-from advisor.cli.options import PRINTED, Full, Json, gave_json
+from advisor.cli.options import PRINTED, gave_json
 from advisor.cli.progress import say_compiling
 from advisor.cli.renamed import OLD
 from simulator import ApportionError, ScenarioError, WriteError, blocks, documents, files
@@ -36,74 +34,42 @@ FILES = {
     "advise": (".json", ".csv", ".dist"),
 }
 """Commands that write a folder or a file -> what the name of a file ends in."""
-RERUN = (
-    *("simulate", "whatif", "advise", "verify", "quickstart", "cluster"),
-    *("jobs run", "jobs compare", "jobs advise"),
-)
-"""Commands that `rerun` can run again; as `advisor.rerun.COMMANDS`, which takes long to import."""
 REPLACED = ("convert", "simulate", "advise", "jobs run", "jobs compare", "jobs advise")
 """Commands whose folder can be written again: old results go. The others go on in it, or keep what was measured."""
 UNMARKED = ("show", "whatif", "rerun")
 """Commands whose folder gets no manifest first: they refuse what they would replace, or write one themselves."""
 MANIFEST, LISTED = "manifest.json", "written"
-ANSWERS = (
-    *("simulate", "advise", "whatif", "verify", "quickstart", "cluster", "rerun"),
-    *("jobs run", "jobs compare", "jobs advise", "jobs forecast"),
-    *("fit", "predict"),
-)
-"""Commands that answer with a page: at a terminal with its first lines, or with all of it by `--full`."""
 COLUMNS = 80
 """Of an answer that goes into a pipe or a file; a terminal has its own."""
 GROWING = ("lab history",)
 """Commands that write to the history that is named."""
 
 
-def check_first(app: typer.Typer, group: str = "") -> None:
-    """Have all commands look at what they are to write before anything else: whether it can be made, and has room.
+@contextmanager
+def looked_at(name: str, given: dict[str, Any], defaults: Mapping[str, Any]) -> Iterator[None]:
+    """Look at what a command is to write before anything else: whether it can be made, and has room.
 
-    They also say when a kernel of the simulator is compiled for them.
+    Where it writes a folder, it has that to itself, and what makes the results again is kept in it.
     """
-    for command in app.registered_commands:
-        if command.callback is not None:
-            command.callback = _checked(command.callback, f"{group}{command.name}")
-    for inner in app.registered_groups:
-        if inner.typer_instance is not None:
-            check_first(inner.typer_instance, f"{group}{inner.name} ")
-
-
-def _checked(run: Callable[..., Any], name: str) -> Callable[..., Any]:
     wanted = (*WRITTEN, "kept") if name in GROWING else WRITTEN
-    named = [one for one in wanted if one in inspect.signature(run).parameters]
-
-    @functools.wraps(run)
-    def checked(**given: Any) -> Any:
-        for name_of_form in ("full", "as_json"):  # `asked` reads them
-            given.pop(name_of_form, None)
-        if signs.text() == signs.STARTING:
-            signs.say(name)
-        _check_environment()
-        _check({one: given[one] for one in named if given.get(one) is not None}, given, name)
-        if say_compiling not in simulator.on_compile:
-            simulator.on_compile.append(say_compiling)
-        folder = None if given.get("only") else _folder(name, given)
-        if folder is None:
-            return run(**given)
-        with alone_in(folder, name) as end:
-            try:
-                found = run(**given)
-            except typer.Exit as error:
-                if error.exit_code in {0, 1}:
-                    end(partial(keep_made, run, name, given))
-                raise
-            end(partial(keep_made, run, name, given))
-            return found
-
-    more = {"as_json": Json} | ({"full": Full} if name in ANSWERS else {})
-    own = list(inspect.signature(run).parameters.values())
-    own += [inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=more[one]) for one in more]
-    checked.__dict__["__signature__"] = inspect.Signature(own)
-    checked.__annotations__ = {**run.__annotations__, **more}
-    return checked
+    if signs.text() == signs.STARTING:
+        signs.say(name)
+    _check_environment()
+    _check({one: given[one] for one in wanted if given.get(one) is not None}, given, name)
+    if say_compiling not in simulator.on_compile:
+        simulator.on_compile.append(say_compiling)
+    folder = None if given.get("only") else _folder(name, given)
+    if folder is None:
+        yield
+        return
+    with alone_in(folder, name) as end:
+        try:
+            yield
+        except typer.Exit as error:
+            if error.exit_code in {0, 1}:
+                end(partial(keep_made, name, given, defaults))
+            raise
+        end(partial(keep_made, name, given, defaults))
 
 
 def _check_environment() -> None:
@@ -232,15 +198,13 @@ def _listed(there: Path, written: set[Path]) -> set[str]:
     return {path.relative_to(there).as_posix() for path in whole if path.is_relative_to(there) and path.is_file()}
 
 
-def keep_made(run: Callable[..., Any], name: str, given: dict[str, Any]) -> None:
+def keep_made(name: str, given: dict[str, Any], defaults: Mapping[str, Any]) -> None:
     """Keep in a folder of results what running the command again needs."""
-    folder = given.get("output")
-    if name not in RERUN or folder is None or not folder.is_dir() or given.get("only") or given.get("join"):
-        return
-    from advisor.rerun import keep
+    from advisor.rerun import COMMANDS, keep
 
-    defaults = {one.name: one.default for one in inspect.signature(run).parameters.values()}
-    keep(name, given, defaults, folder)
+    folder = given.get("output")
+    if name in COMMANDS and folder is not None and folder.is_dir() and not given.get("only") and not given.get("join"):
+        keep(name, given, defaults, folder)
 
 
 def _check(paths: dict[str, Path], given: Mapping[str, Any], name: str) -> None:

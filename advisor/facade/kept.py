@@ -22,8 +22,7 @@ def kept_in(folder: str | Path | None, command: str, what: Any, /, **given: Any)
     if folder is None:
         yield None, what
         return
-    from advisor.cli.commands import COMMANDS
-    from advisor.cli.declared import ungrouped
+    from advisor.cli.commands import root
     from advisor.cli.outputs import alone_in, keep_made
 
     place = Path(folder)
@@ -37,4 +36,5 @@ def kept_in(folder: str | Path | None, command: str, what: Any, /, **given: Any)
         with alone_in(place, command) as end:
             yield place, path
             said = {name: value for name, value in given.items() if value is not None}
-            end(partial(keep_made, ungrouped(COMMANDS[command]), command, {named: path, "output": place, **said}))
+            defaults = {one.name: one.default for one in root().commands[command].params}
+            end(partial(keep_made, command, {named: path, "output": place, **said}, defaults))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from advisor.advise.partition import METHODS
-from advisor.cli.commands import app
+from advisor.cli.commands import root
 from simulator import shipped
 
 ROOT = Path(__file__).parents[3]
@@ -35,7 +35,7 @@ def complete(line, monkeypatch, capsys, *, shell="bash"):
     monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
     monkeypatch.setenv("_TYPER_COMPLETE_ARGS", " ".join(words))
     with pytest.raises(SystemExit):
-        app(words[1:], prog_name="apportion", standalone_mode=False)
+        root()(words[1:], prog_name="apportion", standalone_mode=False)
     return capsys.readouterr().out.split()
 
 

@@ -9,8 +9,9 @@ from typing import Annotated
 import pytest
 import typer
 
-from advisor.cli.commands import app
-from advisor.cli.declared import DeclaredCommand, only_with, only_without, option, option_name, ungrouped
+from advisor.cli.command import leaf, option_name
+from advisor.cli.commands import root
+from advisor.cli.declared import only_with, only_without, option
 from simulator import ScenarioError
 from tests.support.command_line import ROOT, apportion_here
 
@@ -25,7 +26,7 @@ def leaves(command, names=()):
 
 
 DECLARING = {"option", "typer.Option", "typer.Argument"}
-COMMANDS = dict(leaves(typer.main.get_command(app)))
+COMMANDS = dict(leaves(root()))
 OPTIONS = {
     name: {option_name(param): param for param in command.params if param.param_type_name == "option"}
     for name, command in COMMANDS.items()
@@ -53,9 +54,7 @@ def ask(
 
 @pytest.fixture
 def command():
-    application = typer.Typer()
-    application.command(cls=DeclaredCommand)(ungrouped(ask))
-    return typer.main.get_command(application)
+    return leaf(ask, "ask")
 
 
 def said(command, words):

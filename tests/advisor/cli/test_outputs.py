@@ -11,7 +11,7 @@ import typing
 import pytest
 import typer
 
-from advisor.cli.commands import app
+from advisor.cli.commands import LEAVES, root
 from advisor.cli.outputs import FOLDERS, GROWING, WRITTEN
 from simulator import ScenarioError, files, shipped
 from tests.support.command_line import ROOT, apportion, apportion_here, check_refused, started
@@ -45,13 +45,15 @@ configurations: {equal: {partition: equal}}
 """
 
 
-def commands(group=app, prefix=""):
-    """Every command with its full name, and the parameters of it that are paths."""
-    for command in group.registered_commands:
-        hints = typing.get_type_hints(command.callback, include_extras=False)
-        yield f"{prefix}{command.name}", command, [name for name, hint in hints.items() if "Path" in str(hint)]
-    for inner in group.registered_groups:
-        yield from commands(inner.typer_instance, f"{prefix}{inner.name} ")
+def commands():
+    """Every command by its full name as what is called, and the parameters of it that are paths."""
+    for name in LEAVES:
+        command = root()
+        for word in name.split():
+            command = command.commands[word]
+        run = command.callback.__wrapped__
+        hints = typing.get_type_hints(run, include_extras=False)
+        yield name, run, [name for name, hint in hints.items() if "Path" in str(hint)]
 
 
 NAMED = """
@@ -65,7 +67,7 @@ application: {name: matmul, kernel: dgemm, parameters: {n: 600}}
 configurations: {equal: {partition: equal}}
 """
 
-COMMANDS = {name: (command, paths) for name, command, paths in commands()}
+COMMANDS = {name: (run, paths) for name, run, paths in commands()}
 LOOKED_AT = [
     (name, path)
     for name, (_, paths) in COMMANDS.items()
@@ -94,7 +96,7 @@ def test_no_command_begins_if_it_cannot_write(tmp_path):
         with pytest.raises(
             ScenarioError, match=rf"{said_as(name, parameter)}: .*below\.svg: .*file is a file, so no folder"
         ):
-            COMMANDS[name][0].callback(**{parameter: tmp_path / "file" / "below.svg"})
+            COMMANDS[name][0](**{parameter: tmp_path / "file" / "below.svg"})
         assert [path.name for path in tmp_path.iterdir()] == ["file"], name
 
 
@@ -128,7 +130,7 @@ def test_an_output_is_never_an_input(tmp_path, name):
 def check_no_input(tmp_path, name, output, source):
     path = tmp_path / "read.svg"
     path.write_text("mine")
-    several = "list" in str(inspect.signature(COMMANDS[name][0].callback).parameters[source].annotation)
+    several = "list" in str(inspect.signature(COMMANDS[name][0]).parameters[source].annotation)
     folder = output == "output" and name in FOLDERS and name != "convert"
     for spelled in other_names(path):
         where, said = (tmp_path, "holds") if folder else (spelled, "is")
@@ -137,7 +139,7 @@ def check_no_input(tmp_path, name, output, source):
             where, said = path.rename(path.with_suffix(".json")), "is"
             given = path = where
         with pytest.raises(ScenarioError, match=rf"{said_as(name, output)}: .* {said} the input .*; name another"):
-            COMMANDS[name][0].callback(**{output: where, source: given})
+            COMMANDS[name][0](**{output: where, source: given})
     assert path.read_text() == "mine"
 
 
@@ -190,14 +192,14 @@ def test_a_folder_with_files_of_others_is_no_output(tmp_path, name, manifest):
     if manifest is not None:
         (tmp_path / "manifest.json").write_text(manifest)
     with pytest.raises(ScenarioError, match=r"--output: .* which is no result of ours; name a new folder"):
-        COMMANDS[name][0].callback(output=tmp_path)
+        COMMANDS[name][0](output=tmp_path)
     assert (tmp_path / "scenario.yaml").read_text() == "mine"
 
 
 def test_a_folder_of_an_older_version_is_refused_by_name(tmp_path):
     (tmp_path / "manifest.json").write_text('{"format": 1, "kind": "results", "command": "reproduce"}')
     with pytest.raises(ScenarioError, match=r"`apportion reproduce` of an older version, which is now: apportion lab"):
-        COMMANDS["lab reproduce"][0].callback(output=tmp_path)
+        COMMANDS["lab reproduce"][0](output=tmp_path)
 
 
 def test_results_that_were_measured_are_not_replaced_by_another_command(tmp_path):
@@ -205,7 +207,7 @@ def test_results_that_were_measured_are_not_replaced_by_another_command(tmp_path
         (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "kind": "results", "command": other}))
         if other != name:
             with pytest.raises(ScenarioError, match=rf"holds results of `apportion {other}`; name another folder"):
-                COMMANDS[name][0].callback(output=tmp_path)
+                COMMANDS[name][0](output=tmp_path)
 
 
 def test_no_two_commands_write_one_folder(tmp_path):
@@ -213,7 +215,7 @@ def test_no_two_commands_write_one_folder(tmp_path):
         with files.locked(tmp_path) as mine:
             assert mine
             with pytest.raises(ScenarioError, match=BUSY):
-                COMMANDS[name][0].callback(output=tmp_path)
+                COMMANDS[name][0](output=tmp_path)
         assert list(tmp_path.iterdir()) == [], name
 
 
@@ -221,7 +223,7 @@ def test_a_command_that_fails_leaves_no_folder(tmp_path):
     given = {"output": tmp_path / "new" / "er", "scenario": "none", "what": None, "log": None, "budget": "no"}
     for name in WRITERS:
         with pytest.raises((TypeError, AttributeError, ScenarioError, typer.BadParameter)):
-            COMMANDS[name][0].callback(**given)
+            COMMANDS[name][0](**given)
         assert list(tmp_path.iterdir()) == [], name
 
 

@@ -10,7 +10,7 @@ from typing import Literal, get_origin
 
 import pytest
 
-from advisor.cli.commands import _built
+from advisor.cli.commands import root
 from advisor.rerun import COMMANDS, keep, rerun
 from advisor.rerun.again import words_of
 from advisor.rerun.kept import read_record
@@ -46,7 +46,7 @@ RUNS = {
 
 
 def parameters(name):
-    command = _built()
+    command = root()
     for word in name.split():
         command = command.commands[word]
     return {one.name: one.type_descriptor.annotation for one in command.params}
@@ -122,7 +122,7 @@ def test_values_of_another_type_are_refused_by_name_and_nothing_is_begun(tmp_pat
             continue
         write(tmp_path, command, {name: value}, {})
         with pytest.raises(ScenarioError, match=rf"^\S+manifest\.json: rerun: given\.{name}\b") as error:
-            words_of(read_record(tmp_path), _built())
+            words_of(read_record(tmp_path), root())
         assert len(error.value.lines) == 1
         tried += 1
     assert tried > 20
@@ -158,7 +158,7 @@ def recorded(folder, *consent):
         return 2
 
     with pytest.raises(ScenarioError, match="exit code 2"):
-        rerun(folder, run=run, root=_built(), output=None, consent=consent)
+        rerun(folder, run=run, root=root(), output=None, consent=consent)
     return lines[0]
 
 
@@ -252,6 +252,6 @@ def test_what_is_learnt_in_a_rerun_does_not_count_elsewhere(tmp_path, monkeypatc
         return 2
 
     with pytest.raises(ScenarioError, match="exit code 2"):
-        rerun(tmp_path, run=run, root=_built(), output=None, consent=())
+        rerun(tmp_path, run=run, root=root(), output=None, consent=())
     assert seen[0] == before != seen[1]
     assert calibration.state_file().read_bytes() == before
