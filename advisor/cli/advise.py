@@ -5,17 +5,15 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 import simulator
 from advisor.cli import signs
-from advisor.cli.asked import as_json, next_line
-from advisor.cli.declared import Given, Only, only_with, option
+from advisor.cli.asked import next_line
+from advisor.cli.declared import Given, Only, argument, only_with, option
 from advisor.cli.inputs import SUBJECT
 from advisor.cli.options import (
     LEAST_LEFT_S,
@@ -37,7 +35,6 @@ from simulator import Interrupted, ScenarioError, blocks, calibration, files, un
 if TYPE_CHECKING:
     from advisor.advise.advice import Advice
     from advisor.advise.measured_again import MeasuredAgain
-    from advisor.advise.process_counts import Limits, ProcessCountAdvice
     from advisor.advise.recommendation import Recommendation
 
 PAGE_BYTES, PE_BYTES = 2**20, 4_000
@@ -82,16 +79,6 @@ def _drawing(given: Given) -> str:
 SCENARIO_ONLY = Only((SCENARIOS,), _subject)
 OF_SPEEDS, OF_RUNS = Only((SPEEDS,), _subject), Only((RUNS,), _subject)
 DRAWN = Only(("with mean, cvar or worst",), _drawing, why="which draws nothing")
-
-
-Subject = Annotated[
-    Path,
-    typer.Argument(
-        metavar="SCENARIO|SPEEDS|RUNS",
-        help="A scenario; a list {name, sizes, speeds, max_size?, setup_s?, count?}; runs (CSV) or the model of them.",
-        **SUBJECT,
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -205,7 +192,18 @@ class Written:
     table_form: Annotated[PrintedForm, SCENARIO_ONLY] = "text"
 
 
-def advise(scenario: Subject, search: Search, shown: Shown, speeds: Speeds, counts: Counts, written: Written) -> None:
+def advise(
+    search: Search,
+    shown: Shown,
+    speeds: Speeds,
+    counts: Counts,
+    written: Written,
+    scenario: Path = argument(
+        "A scenario; a list {name, sizes, speeds, max_size?, setup_s?, count?}; runs (CSV) or the model of them.",
+        metavar="SCENARIO|SPEEDS|RUNS",
+        **SUBJECT,
+    ),
+) -> None:
     """Find who should get how much for the least makespan, compared with the naive strategies and your own.
 
     Gains are over as-now, else one process per core with equal units. A speeds file has --units divided without a
@@ -242,12 +240,11 @@ def _divided(path: Path, speeds: Speeds, search: Search, output: Path | None) ->
         check_hosts(read.pes.names, f"{path}: a .dist file names its devices by host")
     found = partition(speeds.units, read, speeds.method, **options)
     document = partition_document(found, read, seed=options.get("seed"))
-    write = None if output is None else partial(_write_units, output, document)
     written = {} if output is None else {"Written": str(output)}
-    finish(document, partition_page(document), write=write, said=written)
+    finish(document, partition_page(document), output, write=partial(_write_units, document), said=written)
 
 
-def _write_units(output: Path, document: dict[str, Any]) -> None:
+def _write_units(document: dict[str, Any], output: Path) -> None:
     """In the form that the name's end says."""
     from advisor.advise.export import fupermod_dist
     from advisor.advise.partition import partition_csv
@@ -263,7 +260,18 @@ def _write_units(output: Path, document: dict[str, Any]) -> None:
 
 def _counted(model: Path, counts: Counts, shown: Shown, hostfile: Path | None) -> None:
     """Rank every configuration at a problem size, by a model or by the runs themselves."""
-    from advisor.advise.process_counts import advise_allocation, check_kinds, parse_hosts, parse_kinds, render_choice
+    from advisor.advise.process_counts import (
+        Limits,
+        advise_allocation,
+        check_kinds,
+        host_commands,
+        host_files,
+        layout_of_advice,
+        parse_hosts,
+        parse_kinds,
+        parse_memory,
+        render_choice,
+    )
 
     if counts.kinds is None or counts.size is None:
         raise ScenarioError(f"{model} has runs; add --kinds and --size, such as --kinds fast:1:4 --size 6400")
@@ -273,46 +281,34 @@ def _counted(model: Path, counts: Counts, shown: Shown, hostfile: Path | None) -
         check_kinds(named, hosts)
     of_runs = model.suffix == ".csv"
     fitted = calibration.fit_allocation_table(model) if of_runs else calibration.load_allocation_fit(model)
-    asked: Any = {"level": shown.level, "limits": _limits(counts, named), "top": shown.top}
+    limits = None
+    if counts.memory is not None and counts.footprint is not None:
+        limits = Limits(parse_memory(counts.memory, named), counts.footprint)
+    asked: Any = {"level": shown.level, "limits": limits, "top": shown.top}
     with files.understood(model, "apportion fit"):
         inputs = {str(model): files.digest(files.read_bytes(model))}
         advice = advise_allocation(fitted, named, counts.size, inputs=inputs, **asked)
         document = advice.to_dict()
-    write = None if hostfile is None else lambda: document.update(_write_hosts(advice, hostfile, hosts))
+    said, texts = "", dict[str, str]()
+    if hostfile is not None:
+        layout, place = layout_of_advice(advice, hosts), str(hostfile)
+        texts, commands = host_files(layout, place), host_commands(layout, place)
+        document |= {"hostfiles": list(texts), "commands": commands}
+        said = f"\nhost files written: {', '.join(texts)}\n{commands.rstrip()}"
     most = {} if shown.top is None else {"top": shown.top}
-    finish(document, lambda: print(render_choice(document, **most)), write=write)
-    if hostfile is not None and not as_json():
-        print(f"\nhost files written: {', '.join(document['hostfiles'])}\n{document['commands']}", end="")
 
+    def more() -> None:
+        for name, text in texts.items():
+            files.write_text(Path(name), text)
 
-def _limits(counts: Counts, kinds: dict[str, tuple[int, int]]) -> "Limits | None":
-    """What memory allows."""
-    from advisor.advise.process_counts import Limits, parse_memory
-
-    if counts.memory is None or counts.footprint is None:
-        return None
-    return Limits(parse_memory(counts.memory, kinds), counts.footprint)
-
-
-def _write_hosts(advice: "ProcessCountAdvice", hostfile: Path, hosts: dict[str, list[str]] | None) -> dict[str, Any]:
-    """Write the host files; their names, and the commands that use them."""
-    from advisor.advise.process_counts import host_commands, host_files, layout_of_advice
-
-    layout = layout_of_advice(advice, hosts)
-    texts = host_files(layout, str(hostfile))
-    for name, text in texts.items():
-        files.write_text(Path(name), text)
-    return {"hostfiles": list(texts), "commands": host_commands(layout, str(hostfile))}
+    finish(document, f"{render_choice(document, **most)}\n", more=more, said=said)
 
 
 def _simulated(scenario: Path, search: Search, shown: Shown, written: Written) -> None:
     """The answer for a scenario."""
-    from advisor.advise.advice import advice_of
-    from advisor.advise.explanation import check_explained, explain
-    from advisor.advise.export import export_files
+    from advisor.advise.explanation import check_explained
+    from advisor.advise.measured_again import measured_first
     from advisor.advise.objectives import check_objective
-    from advisor.advise.pareto import pareto_fronts
-    from advisor.advise.recommendation import recommend
 
     load = partial(load_changed, scenario, resource_model=search.resource_model, oversized=True)
     loaded, output, measured = load(), written.output, None
@@ -320,22 +316,49 @@ def _simulated(scenario: Path, search: Search, shown: Shown, written: Written) -
     check_explained(search.objective if shown.explained else "mean")
     asked: dict[str, Any] = {name: getattr(search, name) for name in ("replications", "seed", "runs", "oversubscribe")}
     asked |= {"vary": _varied(search, loaded), "objective": check_objective(search.objective)}
-    asked["budget_s"] = _budget_s(search.budget)
+    asked |= {"budget_s": _budget_s(search.budget), "level": shown.level}
     if shown.measure_next is not None:
-        loaded, measured = _measured_first(scenario, load, asked | {"level": shown.level}, shown, output)
-    with _kept(output, loaded, asked | {"budget_s": search.budget}):
-        made = recommend(loaded, **asked, level=shown.level, tell=search_sign)
-        explanation = explain(loaded, made) if shown.explained else None
-        made = (explanation and explanation.recommendation) or made
-        fronts = pareto_fronts(loaded, made) if shown.pareto else ()
-        exports = export_files(loaded, made.configuration) if output is not None and output.suffix != ".json" else ()
-        more: Any = {"explanation": explanation, "measured": measured, "exports": tuple(exports)}
-        advice = advice_of(loaded, made, top=shown.top, fronts=fronts, **more)
-        drawn = output is not None and output.suffix != ".json"
-        run = next_line("advise", "host files, launch lines and a report", output=output or "out/advice")
-        page = page_of_advice(advice, loaded, made, (run,), drawn=drawn, top=shown.top)
-        write = partial(save_advice, output, written.hostfile, advice, page, loaded, made)
-        finish(advice, page, write=write, said=_written(output), form=written.table_form)
+        again: Any = {"folder": output if _is_folder(output) else None, "command": shown.command}
+        again["budget_s"] = units.parse_duration(shown.measure_next, field="--measure-next")
+        again["tell"] = partial(print, file=sys.stderr)
+        loaded, measured = measured_first(scenario, lambda changes: load(changes=changes), asked, **again)
+    decides = {name: value for name, value in asked.items() if name != "level"} | {"budget_s": search.budget}
+    with _kept(output, loaded, decides):
+        _answer(loaded, asked, shown, written, measured)
+
+
+def _answer(
+    scenario: "simulator.Scenario",
+    asked: dict[str, Any],
+    shown: Shown,
+    written: Written,
+    measured: "MeasuredAgain | None",
+) -> None:
+    """Search, and print and write what is found."""
+    from advisor.advise.advice import advice_of
+    from advisor.advise.explanation import explain
+    from advisor.advise.export import export_files
+    from advisor.advise.pareto import pareto_fronts
+    from advisor.advise.recommendation import recommend
+
+    output, drawn = written.output, _is_folder(written.output)
+    made = recommend(scenario, **asked, tell=search_sign)
+    explanation = explain(scenario, made) if shown.explained else None
+    made = (explanation and explanation.recommendation) or made
+    fronts = pareto_fronts(scenario, made) if shown.pareto else ()
+    exports = tuple(export_files(scenario, made.configuration)) if drawn else ()
+    more: Any = {"explanation": explanation, "measured": measured, "exports": exports}
+    advice = advice_of(scenario, made, top=shown.top, fronts=fronts, **more)
+    run = next_line("advise", "host files, launch lines and a report", output=output or "out/advice")
+    page = page_of_advice(advice, scenario, made, (run,), drawn=drawn, top=shown.top)
+    here = _from_here(page, output, scenario, made) if drawn else page
+    save = partial(save_advice, output, written.hostfile, advice, page, scenario, made)
+    finish(advice, here, more=save, said=_written(output), form=written.table_form)
+
+
+def _is_folder(output: Path | None) -> bool:
+    """Whether host files and a report are written, not the document alone."""
+    return output is not None and output.suffix != ".json"
 
 
 def page_of_advice(
@@ -363,6 +386,17 @@ def page_of_advice(
     return advice_page(advice, illustrated, run, top=top or MOST_RANKED)
 
 
+def _from_here(
+    page: "blocks.Page", folder: Path | None, scenario: "simulator.Scenario", recommendation: "Recommendation"
+) -> "blocks.Page":
+    """The page with lines to launch that work where the user stands; those of the report work in its folder."""
+    from advisor.advise.export import commands, layout_of
+    from advisor.report.picture import launch_lines
+
+    lines = commands(layout_of(scenario, recommendation.configuration), folder or Path())
+    return replace(page, run=launch_lines(lines))
+
+
 def _written(output: Path | None) -> dict[str, str]:
     """What was written where, for the end of the answer."""
     if output is None or output.suffix == ".json":
@@ -377,35 +411,12 @@ def _check_asked(loaded: "simulator.Scenario", output: Path | None, hostfile: Pa
 
     if pareto:
         check_rates(loaded)
-    exported = output is not None and output.suffix != ".json"
+    exported = _is_folder(output)
     if exported or hostfile is not None:
         check_hosts_of(loaded)
     if output is not None:
         pes = len(loaded.platform.pes)
         check_room(output, folder=exported, needed_bytes=PAGE_BYTES + PE_BYTES * pes)
-
-
-def _measured_first(
-    path: Path,
-    load: "partial[simulator.Scenario]",
-    asked: dict[str, Any],
-    shown: Shown,
-    output: Path | None,
-) -> tuple["simulator.Scenario", "MeasuredAgain"]:
-    """The scenario with what is doubted most measured again, and what is said of that."""
-    from advisor.advise.measured_again import measured_first
-
-    budget_s = units.parse_duration(shown.measure_next or "", field="--measure-next")
-    folder = None if output is None or output.suffix == ".json" else output
-    return measured_first(
-        path,
-        lambda changes: load(changes=changes),
-        asked,
-        budget_s=budget_s,
-        folder=folder,
-        command=shown.command,
-        tell=partial(print, file=sys.stderr),
-    )
 
 
 @contextmanager

@@ -43,6 +43,14 @@ def as_json() -> bool:
     return _context.get() is not None and bool(_context.get().params.get("as_json"))
 
 
+def document_of(result: Any) -> dict[str, Any]:
+    """A result as `--json` prints it: with the command that runs, where it names none."""
+    from simulator import documents
+
+    found = result if isinstance(result, dict) else documents.to_dict(result)
+    return {"format": 1, "command": _context.get().command.full_name} | found
+
+
 def next_line(command: str, label: str, **changes: Any) -> "blocks.Command":
     """The line of a command with all that was given to the one that runs, as far as it has the same options.
 

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.declared import only_with, only_without, option
+from advisor.cli.declared import only_with, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import speed_blocks
 from advisor.cli.options import (
     LENGTH,
+    REAL,
     PinnedTo,
     file,
     offered,
+    partial_of,
     read_budget,
     read_number,
     read_share,
@@ -34,7 +36,6 @@ LEAST_S, ENDING_S = 3.0, 0.3
 TIME_CAP_S = 10.0
 """Longest predicted single run at b where neither cap nor budget is stated."""
 
-REAL = only_without("replay", why="where nothing is run")
 ADAPTIVE = only_with("method", "adaptive")
 
 
@@ -119,22 +120,24 @@ def speed(
 
     Example: apportion calibrate speed --replay sizes.csv --method gbbp -o model.json
     """
+    from simulator.calibration.bands import check_build
+
     replayed, seconds = subject.replay is not None, _budget_s(points.budget, subject)
-    store = None if replayed else _points_file(runs.store, output, subject.kernel or subject.command or "")
-    asked: dict[str, Any] = {
-        "rule": _rule(cuts, subject.replay),
-        "accuracy": _accuracy(points),
-        "inputs": [path for path in (subject.replay, cuts.load) if path is not None],
-    }
+    named = f"calibrate-{files.digest((subject.kernel or subject.command or '').encode())[:8]}"
+    store = None if replayed else runs.store or partial_of(output, named)
+    asked: dict[str, Any] = {"rule": _rule(cuts, subject.replay), "accuracy": read_share(points.accuracy, "--accuracy")}
+    check_build(points.method, asked["accuracy"])
+    asked |= {"inputs": [path for path in (subject.replay, cuts.load) if path is not None]}
+    asked |= {"method": points.method, "budget_s": seconds, "verify_largest": points.verify_largest}
+    # of a command, what verifications taught is known by the name of its model's file
+    model = "" if subject.kernel is not None or output is None else output.name
     with nullcontext() if store is None else calibration.kept(store):
         source = _source(subject, runs, seconds, store)
-        asked |= {"method": points.method, "budget_s": seconds, "verify_largest": points.verify_largest}
-        built, drift = _built(source, asked, None if replayed else _learnt(subject.kernel, output))
-    write = None if output is None else partial(calibration.save_speed_model, built, output)
-    document = built.to_dict() | {"command": "calibrate speed", "band": built.band.to_dict()}
+        built, drift = _built(source, asked, None if replayed else calibration.widening(subject.kernel, model=model))
+    document = built.to_dict() | {"band": built.band.to_dict()}
     document |= {} if drift is None else {"drift": documents.to_dict(drift)}
     shown = speed_blocks(document, built.band, *_more(built, store, drift))
-    finish(document, shown, write=write, said=f"model written to {output}")
+    finish(document, shown, output, write=partial(calibration.save_speed_model, built))
     if store is not None and runs.store is None:
         files.remove(store)
 
@@ -165,20 +168,6 @@ def _built(
     return built, drift
 
 
-def _learnt(kernel: str | None, output: Path | None) -> float:
-    """The factor that verifications taught: of a kernel, or of a command by the name of its model's file."""
-    return calibration.widening(kernel, model="" if kernel is not None or output is None else output.name)
-
-
-def _accuracy(points: Points) -> float:
-    """The accuracy asked for, and a method that there is: before a real run is begun."""
-    from simulator.calibration.bands import check_build
-
-    accuracy = read_share(points.accuracy, "--accuracy")
-    check_build(points.method, accuracy)
-    return accuracy
-
-
 def _budget_s(text: str | None, subject: Subject) -> float | None:
     """What the budget leaves for points; that of a replay is spent in recorded times, of any length, and whole."""
     if text is None:
@@ -193,15 +182,6 @@ def _time_cap_s(text: str | None, budget_s: float | None) -> float:
     if text is not None:
         return units.parse_duration(text, field="--time-cap")
     return TIME_CAP_S if budget_s is None else min(TIME_CAP_S, budget_s / 10)
-
-
-def _points_file(store: Path | None, output: Path | None, subject: str) -> Path:
-    """Where finished points are kept: as asked, next to the model, or in this folder."""
-    if store is not None:
-        return store
-    if output is not None:
-        return output.with_name(f"{output.name}.partial")
-    return Path(f"calibrate-{files.digest(subject.encode())[:8]}.partial")
 
 
 def _source(subject: Subject, runs: Runs, budget_s: float | None, store: Path | None) -> "Source":

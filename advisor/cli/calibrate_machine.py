@@ -39,7 +39,7 @@ def machine(
         files.write_json(output, found.file.to_dict())
     elif output is not None:
         files.write_text(output, found.text)
-    if gave_json(found.file.to_dict() | {"command": "calibrate machine"}):
+    if gave_json(found.file.to_dict()):
         return
     if output is None:
         print(found.text, end="")
@@ -73,7 +73,7 @@ def load(
         append=append,
         overwrite=overwrite,
     )
-    if not gave_json({"format": 1, "command": "calibrate load", **done.to_dict()}):
+    if not gave_json(done.to_dict()):
         shares = ", ".join(f"cpu{cpu} {share:.1%}" for cpu, share in done.mean_busy.items())
         print(f"{done.rows} rows in {done.path}: mean load {done.mean_load:.2f}, busy {shares or 'unknown'}")
     if done.interrupted:

@@ -6,25 +6,23 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 import simulator
-from advisor.cli.declared import only_without, option
+from advisor.cli.declared import option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import memory_blocks
 from advisor.cli.options import (
+    REAL,
     PinnedTo,
     Seed,
+    budget_left,
     file,
-    read_budget,
+    partial_of,
     read_number,
-    stated_budget,
 )
 from advisor.cli.outputs import finish
-from advisor.cli.progress import progress_lines
+from advisor.cli.progress import of_time
 from simulator import calibration, files, units
 
-REAL = only_without("replay", why="where nothing is measured")
 BUDGET = "60s"
 VECTORS = 0.1
 """What vector loops may take, as a share of the budget."""
@@ -34,16 +32,6 @@ ENDING_S = 2.0
 
 def _numbers(text: str, field: str) -> tuple[float, ...]:
     return tuple(read_number(part, field) for part in text.split(","))
-
-
-Swept = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="SPEED.json",
-        help="A measured kernel (triad, matmul) whose speeds say what swept words take, in place of vector loops.",
-        **INPUT,
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -71,7 +59,14 @@ class Table:
 
 
 def memory(
-    given: Table, sweep: Sweep, swept: Swept = None, output: Path | None = file("MODEL.json", "the model")
+    given: Table,
+    sweep: Sweep,
+    swept: Path | None = option(
+        "A measured kernel (triad, matmul) whose speeds say what swept words take, in place of vector loops.",
+        metavar="SPEED.json",
+        **INPUT,
+    ),
+    output: Path | None = file("MODEL.json", "the model"),
 ) -> None:
     """Fit Apex-MAP's models of the memory hierarchy, level sizes too, and choose how many levels the times support.
 
@@ -81,7 +76,7 @@ def memory(
     Example: apportion calibrate memory --replay table.csv -o memory.json
     """
     if given.replay is None:
-        store = Path("calibrate-memory.partial") if output is None else output.with_name(f"{output.name}.partial")
+        store = partial_of(output, "calibrate-memory")
         measured = _measure(sweep, swept, store)
         _finish(measured, _swept(measured.sweep), output)
         files.remove(store)
@@ -94,15 +89,12 @@ def _finish(
     fitted: "calibration.MemoryFit | calibration.MeasuredMemory", more: Sequence[str], output: Path | None
 ) -> None:
     document = fitted.to_dict()
-    write = None if output is None else partial(files.write_json, output, document)
-    shown = memory_blocks(document, *more)
-    finish(document | {"command": "calibrate memory"}, shown, write=write, said=f"model written to {output}")
+    finish(document, memory_blocks(document, *more), output, write=partial(files.write_json, document=document))
 
 
 def _measure(asked: Sweep, swept: Path | None, store: Path) -> "calibration.MeasuredMemory":
     """Measure and fit; every visit is kept in the store."""
     known = None if swept is None else calibration.swept_by_kernel(swept)
-    budget_s = (1 - VECTORS) * read_budget(asked.budget or BUDGET, ending_s=ENDING_S)
     firm = asked.budget is not None  # on a busy machine the default one may take longer, and is no reason to refuse
     machine, lists = (
         simulator.this_machine(),
@@ -110,16 +102,15 @@ def _measure(asked: Sweep, swept: Path | None, store: Path) -> "calibration.Meas
     )
     numbers: Any = {name: _numbers(text, field) for name, (text, field) in lists.items() if text is not None}
     plan = calibration.make_sweep(machine, max_memory=asked.max_memory, cpu=asked.cpu, seed=asked.seed, **numbers)
-    given = stated_budget(asked.budget or BUDGET, budget_s)
-    with calibration.kept(store, "visits"), progress_lines(budget_s) as on_progress, given:
+    with budget_left(asked.budget or BUDGET, ending_s=ENDING_S) as left_s, calibration.kept(store, "visits"):
+        budget_s = (1 - VECTORS) * left_s
+        on_progress = of_time(budget_s)
         sweep = calibration.measure_sweep(
             plan, machine=machine, budget_s=budget_s, store=store, on_progress=on_progress, firm=firm
         )
         if asked.table is not None:
             calibration.write_sweep_table(sweep.cells, asked.table)
-        sweeps = known or calibration.measure_vectors(
-            plan, machine, budget_s=VECTORS / (1 - VECTORS) * budget_s, on_progress=on_progress
-        )
+        sweeps = known or calibration.measure_vectors(plan, machine, budget_s=VECTORS * left_s, on_progress=on_progress)
         return calibration.fit_sweep(sweep, machine, sweeps=sweeps)
 
 

@@ -5,19 +5,17 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import simulator
-from advisor.cli.declared import only_with, only_without, option
+from advisor.cli.declared import only_with, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import neighbours_blocks
-from advisor.cli.options import Seed, file, read_budget, stated_budget
+from advisor.cli.options import REAL, Seed, budget_left, file, named_values, partial_of
 from advisor.cli.outputs import finish
-from advisor.cli.progress import timed_work
+from advisor.cli.progress import of_time_here
 from simulator import ScenarioError, calibration, files, units
 
 BUDGET = "3min"
 ENDING_S = 0.5
 """What the fit takes."""
-REAL = only_without("replay", why="where nothing is measured")
 
 
 @dataclass(frozen=True)
@@ -56,36 +54,20 @@ def neighbours(given: Table, visits: Visits, output: Path | None = file("MODEL.j
     Example: apportion calibrate neighbours --budget 3min -o neighbours.json
     """
     if given.replay is not None:
-        model = calibration.replay_neighbours(given.replay, caches=_caches(given.cache or []), seed=visits.seed)
+        known = partial(units.parse, units=units.SIZE, field="--cache")
+        caches = named_values(given.cache or (), "--cache", "NAME=SIZE, such as L3=32MiB", known)
+        model = calibration.replay_neighbours(given.replay, caches=[*caches.items()], seed=visits.seed)
         _finish(model, output)
         return
-
-    budget_s, wishes = read_budget(visits.budget or BUDGET, ending_s=ENDING_S), _wishes(visits)
-    with stated_budget(visits.budget or BUDGET, budget_s):
-        _measured(wishes, budget_s, visits.table, output)
-
-
-def _measured(wishes: "calibration.NeighboursWishes", budget_s: float, table: Path | None, output: Path | None) -> None:
-    """Measure, fit, write and print; what was measured is kept until the model is written."""
-    store = Path("calibrate-neighbours.partial") if output is None else output.with_name(f"{output.name}.partial")
-    with calibration.kept(store, "visits"), timed_work(budget_s, "runs") as on_progress:
-        measured = calibration.measure_neighbour_visits(wishes, budget_s=budget_s, store=store, on_progress=on_progress)
-        if table is not None:
-            files.write_text(table, calibration.visits_table(measured.visits))
+    store, wishes = partial_of(output, "calibrate-neighbours"), _wishes(visits)
+    with budget_left(visits.budget or BUDGET, ending_s=ENDING_S) as budget_s, calibration.kept(store, "visits"):
+        said = of_time_here(budget_s, "runs")
+        measured = calibration.measure_neighbour_visits(wishes, budget_s=budget_s, store=store, on_progress=said)
+        if visits.table is not None:
+            files.write_text(visits.table, calibration.visits_table(measured.visits))
         model = calibration.fit_neighbour_visits(measured)
     _finish(model, output)
     files.remove(store)
-
-
-def _caches(texts: list[str]) -> list[tuple[str, float]]:
-    found: list[tuple[str, float]] = []
-    for text in texts:
-        name, equals, size = text.partition("=")
-        if not (equals and name):
-            raise ScenarioError(f"--cache: {text!r} is no NAME=SIZE, such as L3=32MiB")
-        simulator.given.check_once(name, dict(found), where="--cache")
-        found.append((name, units.parse(size, units.SIZE, field=f"--cache {name}")))
-    return found
 
 
 def _wishes(visits: Visits) -> "calibration.NeighboursWishes":
@@ -99,6 +81,5 @@ def _wishes(visits: Visits) -> "calibration.NeighboursWishes":
 
 
 def _finish(model: "calibration.NeighboursModel", output: Path | None) -> None:
-    document = model.to_dict() | {"command": "calibrate neighbours"}
-    write = None if output is None else partial(calibration.save_neighbours, model, output)
-    finish(document, neighbours_blocks(document), write=write, said=f"model written to {output}")
+    document = model.to_dict()
+    finish(document, neighbours_blocks(document), output, write=partial(calibration.save_neighbours, model))

@@ -3,51 +3,22 @@
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from advisor.cli.declared import only_with, only_without, option
+from advisor.cli.declared import only_with, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import network_blocks
-from advisor.cli.options import Seed, file, read_budget, stated_budget
+from advisor.cli.options import REAL, Seed, budget_left, file, partial_of
 from advisor.cli.outputs import finish
-from advisor.cli.progress import progress_lines
+from advisor.cli.progress import of_time
 from simulator import calibration, files, units
-
-REAL = only_without("replay", why="where nothing is measured")
 
 BUDGET = "30s"
 """Where none is stated; a busy machine may take longer."""
 ENDING_S = 0.5
 """What the fits take."""
-
-
-def measure(plan: "calibration.LinkPlan", *, budget: str, output: Path | None) -> "calibration.LinkMeasurement":
-    """Measure for real, with progress on standard error; every sample is kept at once next to the output."""
-    store = Path(f"calibrate-network-{plan.medium or plan.between}.partial") if output is None else _partial_of(output)
-    with (
-        calibration.kept(store),
-        progress_lines(plan.budget_s) as show,
-        stated_budget(budget, plan.budget_s),
-    ):
-        measured = calibration.measure_link_times(plan, store=store, on_progress=show)
-    if measured.samples_reused:
-        print(f"{measured.samples_reused} samples were taken before and not again ({store})", file=sys.stderr)
-    if output is None:
-        files.remove(store)
-    return measured
-
-
-def _partial_of(output: Path) -> Path:
-    """Where samples are kept until the model is written."""
-    return output.with_name(f"{output.name}.partial")
-
-
-def _write_table(measured: "calibration.LinkMeasurement", path: Path) -> None:
-    """The rows that `--replay` reads."""
-    rows = "".join(f"{size},{hops},{time_s!r}\n" for size, hops, time_s in measured.rows())
-    files.write_text(path, f"bytes,hops,one_way_s\n{rows}")
 
 
 def network(
@@ -78,25 +49,23 @@ def network(
     if (replay is None) == (between is None):
         found = "--between or --replay is missing" if replay is None else "--between and --replay exclude each other"
         raise typer.BadParameter(f"{found}; give one of --between (real messages) and --replay (a table)")
-    more = list[str]()
+    more, store = list[str](), partial_of(output, f"calibrate-network-{medium or between}")
     if replay is not None:
         calibrated = calibration.fit_network_table(replay)
     else:
-        plan = calibration.LinkPlan(
-            between=between or "",
-            medium=medium,
-            max_bytes=round(units.parse(max_bytes, units.SIZE, field="--max-bytes")),
-            budget_s=read_budget(budget or BUDGET, ending_s=ENDING_S),
-            firm=budget is not None,
-            seed=seed,
-        )
-        measured = measure(plan, budget=budget or BUDGET, output=output)
+        largest = round(units.parse(max_bytes, units.SIZE, field="--max-bytes"))
+        with budget_left(budget or BUDGET, ending_s=ENDING_S) as budget_s, calibration.kept(store):
+            asked: Any = {"between": between, "medium": medium, "max_bytes": largest, "seed": seed}
+            plan = calibration.LinkPlan(**asked, budget_s=budget_s, firm=budget is not None)
+            measured = calibration.measure_link_times(plan, store=store, on_progress=of_time(budget_s))
+        if measured.samples_reused:
+            print(f"{measured.samples_reused} samples were taken before and not again ({store})", file=sys.stderr)
         if table is not None:
-            _write_table(measured, table)
+            rows = "".join(f"{size},{hops},{time_s!r}\n" for size, hops, time_s in measured.rows())
+            files.write_text(table, f"bytes,hops,one_way_s\n{rows}")
         calibrated, more = calibration.fit_measured_link(measured, seed=seed), calibration.link_lines(measured)
-    document = calibrated.to_dict() | {"command": "calibrate network"}
+    document = calibrated.to_dict()
     shown = network_blocks(document, calibrated.fit.model, *more)
-    write = None if output is None else partial(calibration.save_network_model, calibrated, output)
-    finish(document, shown, write=write, said=f"model written to {output}")
-    if output is not None and replay is None:
-        files.remove(_partial_of(output))
+    finish(document, shown, output, write=partial(calibration.save_network_model, calibrated))
+    if replay is None:
+        files.remove(store)

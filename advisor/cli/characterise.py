@@ -2,16 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from advisor.cli import resource
-from advisor.cli.declared import Given, Only, option
+from advisor.cli.declared import Given, Only, argument, option
 from advisor.cli.models import lines, warned
-from advisor.cli.options import HOUR_S, Seed, read_budget
+from advisor.cli.options import HOUR_S, Seed, read_budget, whole_numbers
 from advisor.cli.outputs import show
-from advisor.cli.progress import progress_lines
+from advisor.cli.progress import of_time
 from simulator import ScenarioError, blocks, calibration, characterisation, documents, models, units
 
 LEAST_BUDGET_S = 8.0
@@ -31,7 +29,7 @@ def _argued(given: Given) -> str:
 
 
 def characterise(
-    subject: Annotated[str, typer.Argument(metavar="KERNEL|FILE.py:FUNCTION", help="A kernel of ours, or a function.")],
+    subject: str = argument("A kernel of ours, or a function.", metavar="KERNEL|FILE.py:FUNCTION"),
     method: str = option("Methods, with commas between.", default="all", metavar="all|dbc,poc,hllc,intcc,icc,ct"),
     args: list[str] | None = option(
         "Arguments: numbers, or arrays by type, size and fill.",
@@ -55,15 +53,14 @@ def characterise(
     """
     chosen = _methods(method)
     budget_s = read_budget(budget, least_s=LEAST_BUDGET_S, most_s=HOUR_S, ending_s=ENDING_S)
-    wanted = characterisation.make_subject(subject, args=args or (), sizes=_numbers(sizes), design=design or ())
+    judged = [] if sizes is None else whole_numbers(sizes, "--sizes")
+    wanted = characterisation.make_subject(subject, args=args or (), sizes=judged, design=design or ())
     if wanted.kernel is None:
         print(f"{subject} is compiled and run: this executes your file", file=sys.stderr)
-    model = hardware_here(seed=seed) if hardware is None else _read(hardware)
-    with progress_lines(budget_s + ENDING_S) as on_progress:
-        found = characterisation.characterise(
-            wanted, model, methods=chosen, budget_s=budget_s, seed=seed, on_progress=on_progress
-        )
-    show({"command": "lab characterise"} | documents.by_field(found), _shown(found), {})
+    model = hardware_here(seed=seed) if hardware is None else calibration.load_resource_model(hardware)
+    said = of_time(budget_s + ENDING_S)
+    found = characterisation.characterise(wanted, model, methods=chosen, budget_s=budget_s, seed=seed, on_progress=said)
+    show(documents.by_field(found), _shown(found))
 
 
 def _methods(text: str) -> list[Any]:
@@ -72,18 +69,6 @@ def _methods(text: str) -> list[Any]:
     if unknown:
         raise ScenarioError(f"--method has {unknown[0]!r}; give all or some of {','.join(characterisation.METHODS)}")
     return [known for known in characterisation.METHODS if known in names or text == "all"]
-
-
-def _numbers(text: str | None) -> list[int]:
-    parts = [] if text is None else text.split(",")
-    found = [units.to_whole(part.strip()) for part in parts]
-    if None in found:
-        raise ScenarioError(f"--sizes is {text!r}; give whole numbers with commas between")
-    return [number for number in found if number is not None]
-
-
-def _read(path: Path) -> "models.HardwareModel":
-    return calibration.load_resource_model(path)
 
 
 def hardware_here(*, seed: int) -> "models.HardwareModel":

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import simulator
-from advisor.cli.declared import Given, Only, only_without, option
+from advisor.cli.declared import Given, Only, argument, only_without, option
 from advisor.cli.inputs import SCENARIO, SCENARIO_HELP
 from advisor.cli.models import warned
 from advisor.cli.options import Changes, gave_json
@@ -25,10 +25,9 @@ def _subject(given: Given) -> str:
 
 
 def check(
-    scenario: Annotated[
-        Path | None,
-        typer.Argument(metavar="SCENARIO", help=f"{SCENARIO_HELP} Or platform, or graph: NAME.seg.yaml.", **SCENARIO),
-    ] = None,
+    scenario: Path | None = argument(
+        f"{SCENARIO_HELP} Or platform, or graph: NAME.seg.yaml.", None, metavar="SCENARIO", **SCENARIO
+    ),
     resolved: bool = option(
         "Print the explicit form, as YAML that loads to an equal scenario.",
         Only(("with a scenario",), _subject),
@@ -57,19 +56,10 @@ def check(
     summary(scenario, changes or ())
 
 
-def _platform_summary(path: Path, platform: "simulator.Platform") -> None:
-    """Say what is in a platform that can be used."""
-    pes, nodes = len(platform.pes), len(platform.node_names)
-    document = {"format": 1, "command": "check", "platform": str(path), "pes": pes, "nodes": nodes}
-    document |= {"links": len(platform.network.links), "contention": platform.network.contention}
-    if not gave_json(document):
-        print(f"{path}: a platform of {pes} PEs on {nodes} nodes")
-
-
 def _graph_summary(path: Path) -> None:
     """Say what a software execution graph costs, in symbols, and what its RUVs are by."""
     found = simulator.describe_seg(path)
-    if gave_json({"format": 1, "command": "check", "seg": str(path), **found}):
+    if gave_json({"seg": str(path), **found}):
         return
     print(f"{path}: {', '.join(graph['name'] for graph in found['graphs'])}")
     for graph in found["graphs"]:
@@ -81,22 +71,20 @@ def _graph_summary(path: Path) -> None:
 def summary(scenario: Path, changes: Sequence[str]) -> None:
     """Say what is in a scenario that can be used."""
     loaded = simulator.load_either(scenario, changes=changes)
+    platform = loaded if isinstance(loaded, simulator.Platform) else loaded.platform
+    counted: dict[str, Any] = {"pes": len(platform.pes), "nodes": len(platform.node_names)}
+    counted |= {"links": len(platform.network.links), "contention": platform.network.contention}
     if isinstance(loaded, simulator.Platform):
-        _platform_summary(scenario, loaded)
+        if not gave_json({"platform": str(scenario)} | counted):
+            print(f"{scenario}: a platform of {counted['pes']} PEs on {counted['nodes']} nodes")
         return
-    platform, ready, inside = loaded.platform, _ready(loaded), simulator.contents_of(loaded)
-    document = {
-        "format": 1,
-        "command": "check",
+    ready, inside = _ready(loaded), simulator.contents_of(loaded)
+    document = counted | {
         "scenario": str(scenario),
         "application": loaded.application.name,
-        "pes": len(platform.pes),
-        "nodes": len(platform.node_names),
         "cores": inside.cores,
         "kinds": inside.to_dict()["kinds"],
         "drawn": list(inside.drawn),
-        "links": len(platform.network.links),
-        "contention": platform.network.contention,
         "configurations": [
             {"name": configuration.name, "processes": len(configuration.partition)}
             for configuration in loaded.configurations

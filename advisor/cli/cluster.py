@@ -3,17 +3,17 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import simulator
-from advisor.cli.declared import Given, Only, only_with, only_without, option
+from advisor.cli.declared import Given, Only, argument, only_with, only_without, option
 from advisor.cli.inputs import INPUT, located
-from advisor.cli.options import LEVEL, Level, Seed, folder, gave_json
+from advisor.cli.options import LEVEL, Level, Seed, above_0, folder, gave_json, named_values
 from advisor.cli.outputs import finish
-from advisor.cli.progress import host_lines
-from simulator import Interrupted, ScenarioError, calibration, documents, files, units
+from advisor.cli.progress import goes_on, stages
+from simulator import ScenarioError, calibration, documents, files, units
 
 if TYPE_CHECKING:
     from advisor.cluster import ClusterWish
@@ -34,10 +34,9 @@ def _commanded(given: Given) -> str:
 class Measured:
     """What is measured on which hosts, and for how long."""
 
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[-- COMMAND {units}]", help="What each process runs, in the place of --kernel."),
-    ] = None
+    command: list[str] | None = argument(
+        "What each process runs, in the place of --kernel.", None, metavar="[-- COMMAND {units}]"
+    )
     hosts: str | None = option("Hosts as ssh knows them; n[01-08] is eight.", MEASURED, metavar="A,B,C")
     hosts_file: Path | None = option("Hosts, one a line, such as an MPI host file.", MEASURED, metavar="FILE", **INPUT)
     slurm: bool = option("The nodes of the allocation that this runs in.", MEASURED)
@@ -123,37 +122,22 @@ def _measure(asked: "Asked") -> None:
 
     output = asked.folder
     files.make_folder(output)
-    try:
-        with files.alone(output):
-            with host_lines() as note:
-                result = answer_cluster(asked, on_progress=note)
-            page = cluster_page(result)
-            files.write_text(output / "report.html", render_page(page))
-            finish(
-                result,
-                page,
-                write=lambda: files.write_json(output / "cluster.json", documents.to_dict(result)),
-                said={"Report": str(output / "report.html"), "Scenario": str(output / "scenario.yaml")},
-            )
-            if asked.verify_s is not None and not result.verification:
-                raise typer.Exit(1)
-    except KeyboardInterrupt as error:
-        raise Interrupted(
-            f"interrupted; {output} keeps what was measured, the same command goes on from there"
-        ) from error
+    with goes_on(f"{output} keeps what was measured"), files.alone(output):
+        result = answer_cluster(asked, on_progress=stages())
+        page, document = cluster_page(result), documents.to_dict(result)
+        files.write_text(output / "report.html", render_page(page))
+        written = {"Report": str(output / "report.html"), "Scenario": str(output / "scenario.yaml")}
+        finish(document, page, more=lambda: files.write_json(output / "cluster.json", document), said=written)
+        if asked.verify_s is not None and not result.verification:
+            raise typer.Exit(1)
 
 
 def _wish(measured: Measured, kernel: str, budget_s: float) -> "ClusterWish":
     from advisor.cluster import ClusterWish
     from advisor.verification.applications import check_command
 
-    found: dict[str, int] = {}
-    for text in measured.parameter or ():
-        name, equals, number = text.partition("=")
-        if not (name.isidentifier() and equals and number.isascii() and number.isdigit() and int(number)):
-            raise ScenarioError(f"--parameter is {text!r}; give NAME=N with a whole number above 0, such as n=4000")
-        simulator.given.check_once(name, found, where="--parameter")
-        found[name] = int(number)
+    give = "NAME=N with a whole number above 0, such as n=4000"
+    found = named_values(measured.parameter or (), "--parameter", give, above_0)
     words = tuple(measured.command or ())
     if words:
         check_command(words)
@@ -196,7 +180,7 @@ def _join(asked: Joined, join: list[str], kernel: str | None, output: Path) -> N
     joined = simulator.join_platform(inputs, most_days=days, **about)
     files.write_text(path, joined.text)
     simulator.load_scenario(path)  # what is wrong with it is reported now
-    if gave_json(joined.to_dict() | {"command": "cluster", "output": str(path)}):
+    if gave_json(joined.to_dict() | {"output": str(path)}):
         return
     for line in (*joined.summary, *(f"warning: {text}" for text in joined.warnings)):
         print(line, file=sys.stderr)

@@ -25,6 +25,8 @@ ANSWERS = (
 class Leaf(TyperCommand):
     """A command that refuses options without effect before it does anything; `--help` says where they have one."""
 
+    full_name = ""
+
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         declared = inspect.signature(self.callback).parameters if self.callback else {}
@@ -78,7 +80,9 @@ def leaf(run: Callable[..., None], name: str, **settings: Any) -> Any:
     called.__annotations__ = {one.name: one.annotation for one in own}
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     alone.command(name.rpartition(" ")[2], cls=Leaf, **settings)(called)
-    return typer.main.get_command(alone)
+    found: Any = typer.main.get_command(alone)
+    found.full_name = name
+    return found
 
 
 def option_name(param: Any) -> str:

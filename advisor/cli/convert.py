@@ -2,14 +2,13 @@
 
 import gzip
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 import simulator
-from advisor.cli.declared import Given, Only, only_with, option
+from advisor.cli.declared import Given, Only, argument, only_with, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.options import APP, VERSION, Changes, ScenarioSeed, gave_json, load_changed, offered
 from simulator import ScenarioError, calibration, files, units
@@ -47,13 +46,6 @@ def _measured(given: Given) -> str | None:
 
 PLATFORM, TRACE = Only(("from a scenario",), _subject), Only(("into a load trace",), _subject)
 KEPT = Only(("into a run history", "from a run history"), _subject)
-
-Source = Annotated[
-    Path, typer.Argument(metavar="IN", help="A scenario, a run history, or a file of another program.", **INPUT)
-]
-Output = Annotated[
-    Path, typer.Argument(metavar="OUT", help="A folder for SimGrid, TRACE.csv, RUNS.sqlite, LOG.swf[.gz] or RUNS.")
-]
 
 
 @dataclass(frozen=True)
@@ -112,8 +104,8 @@ class Exported:
 
 
 def convert(
-    source: Source,
-    output: Output,
+    source: Path = argument("A scenario, a run history, or a file of another program.", metavar="IN", **INPUT),
+    output: Path = argument("A folder for SimGrid, TRACE.csv, RUNS.sqlite, LOG.swf[.gz] or RUNS.", metavar="OUT"),
     kind: str | None = option(
         f"What IN is: for a load trace {', '.join(TRACES)}; for runs {', '.join(RUNS)}, by default as its "
         "content says.",
@@ -138,22 +130,31 @@ def convert(
     """
     subject = subject_of(source, output)
     if subject == "from a run history":
-        document = _written_runs(source, output, kept)
+        done = _written_runs(source, output, kept)
     elif subject == "into a run history":
-        document = _kept_runs(source, output, kind, kept)
+        done = _kept_runs(source, output, kind, kept)
     elif subject == "into a log":
-        document = _log(source, output)
+        done = _log(source, output)
     elif subject == "from a scenario":
-        document = _platform(source, output, exported)
+        done = _platform(source, output, exported)
     else:
-        document = _trace(source, output, kind, imported)
-    if not gave_json({"format": 1, "command": "convert", "output": str(output)} | document):
-        print("\n".join([document["said"], *(f"  {note}" for note in document["notes"])]))
+        done = _trace(source, output, kind, imported)
+    if not gave_json({"output": str(output), "said": done.said, "notes": list(done.notes)} | dict(done.found)):
+        print("\n".join([done.said, *(f"  {note}" for note in done.notes)]))
 
 
-def _trace(source: Path, output: Path, kind: str | None, asked: Imported) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Converted:
+    """What was done, in a line, what to know of it, and what more a document says."""
+
+    said: str
+    notes: Sequence[str]
+    found: Mapping[str, Any]
+
+
+def _trace(source: Path, output: Path, kind: str | None, asked: Imported) -> Converted:
     """What a source measures is stated by it or by the user."""
-    from advisor.cli.described import trace_summary
+    from advisor.cli.models import trace_summary
     from simulator.load_traces import ImportOptions, import_trace, trace_text
 
     if kind is None:
@@ -169,29 +170,28 @@ def _trace(source: Path, output: Path, kind: str | None, asked: Imported) -> dic
     comment = "\n".join([f"imported from {source.name} ({kind})", *found.notes])
     files.write_text(output, trace_text(found.trace, column=found.column, comment=comment))
     said = f"{output}: {found.trace.values.size} rows, {found.trace.end_s:g} s, mean {found.trace.mean():.3f}"
-    return trace_summary(output, found.trace, found.column) | {"said": said, "notes": list(found.notes)}
+    return Converted(said, found.notes, trace_summary(output, found.trace, found.column))
 
 
-def _kept_runs(source: Path, history: Path, kind: str | None, kept: Kept) -> dict[str, Any]:
+def _kept_runs(source: Path, history: Path, kind: str | None, kept: Kept) -> Converted:
     """Times of day without a zone, as Slurm writes them, count as this machine's local time."""
     about: Any = {"application": kept.application, "times": kept.time or ()}
     records, left_out = calibration.import_runs(source, kind=kind, **about)
     runs = calibration.add_runs(history, records)
-    said = f"{len(records)} runs added to {history}"
-    return {"added": len(records), "runs": runs, "said": said, "notes": left_out}
+    return Converted(f"{len(records)} runs added to {history}", left_out, {"added": len(records), "runs": runs})
 
 
-def _written_runs(history: Path, output: Path, kept: Kept) -> dict[str, Any]:
+def _written_runs(history: Path, output: Path, kept: Kept) -> Converted:
     records = calibration.list_runs(history, application=kept.application, version=kept.version)
     calibration.save_export(records, kept.to, output)
-    return {"runs": len(records), "said": f"{len(records)} runs written to {output}", "notes": []}
+    return Converted(f"{len(records)} runs written to {output}", (), {"runs": len(records)})
 
 
-def _log(source: Path, output: Path) -> dict[str, Any]:
+def _log(source: Path, output: Path) -> Converted:
     """A stream of jobs, all of it; without the time that gzip would note, the same stream is the same file."""
     stream = simulator.read_stream(source, cleaning="none")
     write_log(stream, output)
-    return {"jobs": len(stream), "said": f"{len(stream)} jobs written to {output}", "notes": list(stream.notes)}
+    return Converted(f"{len(stream)} jobs written to {output}", stream.notes, {"jobs": len(stream)})
 
 
 def write_log(stream: "simulator.Stream", output: Path) -> None:
@@ -203,7 +203,7 @@ def write_log(stream: "simulator.Stream", output: Path) -> None:
         files.write_pieces(output, lines)
 
 
-def _platform(path: Path, folder: Path, asked: Exported) -> dict[str, Any]:
+def _platform(path: Path, folder: Path, asked: Exported) -> Converted:
     """As SimGrid has it: platform.xml and a profile for each load."""
     scenario, replication = load_changed(path, changes=asked.changes, resource_model=None), asked.replication
     scenario = scenario if asked.seed is None else replace(scenario, seed=asked.seed)
@@ -222,8 +222,5 @@ def _platform(path: Path, folder: Path, asked: Exported) -> dict[str, Any]:
         print(f"note: {note}", file=sys.stderr)
     written = f"{folder / 'platform.xml'} with profiles of {len(found.files) - 1} PEs, as in replication {replication}"
     drawn = {"files": list(found.files), "seed": scenario.seed, "replication": replication}
-    return drawn | {
-        "read_back": found.read_back,
-        "said": f"{written}\nread it back with {found.read_back}",
-        "notes": [],
-    }
+    said = f"{written}\nread it back with {found.read_back}"
+    return Converted(said, (), drawn | {"read_back": found.read_back})

@@ -78,12 +78,24 @@ def option(about: str, *only: Only, default: Any = None, names: tuple[str, ...] 
     `names`: with their dashes, where the name of the field is none.
     `more`: as `typer.Option` takes it.
     """
-    return field(default=default, metadata={"only": only, "names": names, "said": {"help": about, **more}})
+    said = {"help": about, **more}
+    return field(default=default, metadata={"made": typer.Option, "only": only, "names": names, "said": said})
+
+
+def argument(about: str, default: Any = REQUIRED, **more: Any) -> Any:
+    """What is given without the name of an option; `more` as `typer.Argument` takes it."""
+    said = {"help": about, **more}
+    return field(default=default, metadata={"made": typer.Argument, "only": (), "names": (), "said": said})
 
 
 def parameters_of(run: Callable[..., None]) -> list[inspect.Parameter]:
-    """Those of a command as typer reads them, with each option of its groups as one of its own."""
-    return [one for each in inspect.signature(run).parameters.values() for one in _parameters(each)]
+    """Those of a command as typer reads them, arguments first, with each option of its groups as one of its own."""
+    declared = sorted(inspect.signature(run).parameters.values(), key=lambda one: not _is_argument(one.default))
+    return [one for each in declared for one in _parameters(each)]
+
+
+def _is_argument(default: Any) -> bool:
+    return isinstance(default, Field) and default.metadata["made"] is typer.Argument
 
 
 def grouped(run: Callable[..., None], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,5 +121,6 @@ def _parameters(declared: inspect.Parameter) -> Iterator[inspect.Parameter]:
             names, value = default.metadata["names"], default.default
             if kind is bool:  # a switch has one name only
                 names, value = names or (f"--{name.replace('_', '-')}",), False
-            kind = Annotated[(kind, typer.Option(*names, **default.metadata["said"]), *default.metadata["only"])]
+            said = default.metadata["made"](*names, **default.metadata["said"])
+            kind = Annotated[(kind, said, *default.metadata["only"])]
         yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=kind)

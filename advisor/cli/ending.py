@@ -105,11 +105,6 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def exit_code(code: int) -> int:
-    """An exit code, or that of the signal that came."""
-    return 128 + _state.number if _state.number else code
-
-
 def _heard(number: int, _frame: FrameType | None) -> None:
     _state.number = _state.number or number
     signs.end()

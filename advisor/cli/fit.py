@@ -5,23 +5,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import Annotated, Any
 
 import simulator
-from advisor.cli.declared import Given, Only, is_given, only_with, only_without, option
+from advisor.cli.declared import Given, Only, argument, is_given, only_with, only_without, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import allocation_blocks, lines, plan_blocks
-from advisor.cli.options import APP, LEVEL, VERSION, Level, Plot, Seed, file
+from advisor.cli.options import APP, LEVEL, VERSION, Level, Plot, Seed, above_0, file, named_values, whole_numbers
 from advisor.cli.outputs import finish, show
-from advisor.cli.progress import progress_lines
-from simulator import CalibrationError, Interrupted, ScenarioError, blocks, calibration, documents, files, units
+from advisor.cli.progress import goes_on, of_time
+from simulator import CalibrationError, ScenarioError, blocks, calibration, documents, files, units
 
-if TYPE_CHECKING:
-    from advisor.verification.allocations import AllocationPredictions
-
-MOST_SIZE = 10**9
+MOST_PROCESSES = 64
+"""On one PE."""
 SHOWN = 3
 """Runs left out that are named; --json has all."""
 
@@ -47,15 +43,6 @@ def _making(given: Given) -> str | None:
 
 
 PLAN, RUN, FORMULA = only_with("plan"), only_with("run"), only_with("formula")
-Runs = Annotated[
-    Path,
-    typer.Argument(
-        metavar="RUNS",
-        help="CSV with a header, one run per row, or a run history (SQLite); with --plan the scenario of a cluster, "
-        "with --run a plan.",
-        **INPUT,
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -136,10 +123,15 @@ class Made:
 
 
 def fit(
-    runs: Runs,
     formulas: Formulas,
     planned: Planned,
     made: Made,
+    runs: Path = argument(
+        "CSV with a header, one run per row, or a run history (SQLite); with --plan the scenario of a cluster, "
+        "with --run a plan.",
+        metavar="RUNS",
+        **INPUT,
+    ),
     budget: str | None = option(
         "Seconds for all runs, such as 600s; by default 15 % of running everything at those sizes, or the plan's.",
         Only(("with --plan", "with --run"), _task),
@@ -165,8 +157,8 @@ def fit(
         _run(runs, made, budget, output or Path("runs.csv"))
     elif not formulas.formula:
         fitted = calibration.fit_allocation_table(runs)
-        write = None if output is None else partial(calibration.save_allocation_fit, fitted, output)
-        finish(fitted.to_dict(), allocation_blocks(fitted, runs), write=write, said=f"model written to {output}")
+        write = partial(calibration.save_allocation_fit, fitted)
+        finish(fitted.to_dict(), allocation_blocks(fitted, runs), output, write=write)
     else:
         named: Any = {name: getattr(formulas, name) for name in ("method", "application", "version")}
         by_formula = calibration.fit_table(runs, formulas.formula, responses=formulas.response or (), **named)
@@ -176,16 +168,12 @@ def fit(
 def _finish(fitted: "calibration.RuntimeFit", output: Path | None, plot: Path | None) -> None:
     from advisor.report.models import fit_page
 
-    def write() -> None:
-        if output is not None:
-            calibration.save_runtime_fit(fitted, output)
-        if plot is not None:
-            simulator.plots.runtime_fit(fitted.model, fitted.runs).save(plot)
-
     formulas = {part.response: part.formula.text for part in fitted.model.parts}
     written = {} if output is None else {"Model": str(output)}
     page = fit_page(fitted.diagnostics, formulas, fitted.model.warnings)
-    finish(fitted.to_dict(), page, write=write, said=written)
+    write = partial(calibration.save_runtime_fit, fitted)
+    drawn = None if plot is None else lambda: simulator.plots.runtime_fit(fitted.model, fitted.runs).save(plot)
+    finish(fitted.to_dict(), page, output, write=write, more=drawn, said=written)
 
 
 def _plan(cluster: Path, planned: Planned, budget: str | None, output: Path | None) -> None:
@@ -207,32 +195,23 @@ def _plan(cluster: Path, planned: Planned, budget: str | None, output: Path | No
         units.parse_duration(planned.start, field="--start"),
         planned.seed,
     )
-    asked: Any = {"most": _most(planned.most), "work": planned.work, "kernel": planned.kernel}
+    kinds = planned.most.split(",") if planned.most else ()
+    most = named_values(
+        kinds, "--most", f"KIND=M with M from 1 to {MOST_PROCESSES}", partial(above_0, most=MOST_PROCESSES)
+    )
+    asked: Any = {"most": most, "work": planned.work, "kernel": planned.kernel}
     made = plan_construction(simulator.load_platform(cluster), wished, **asked)
     document = made.to_dict()
-    write = None if output is None else partial(files.write_json, output, document)
     said = f"plan written to {output}; next: apportion fit {output} --run --command ... -o runs.csv"
-    finish(document, plan_blocks(made), write=write, said=said)
+    write, shown = partial(files.write_json, document=document), plan_blocks(made)
+    finish(document, shown, output, write=write, said=said if output is not None else "")
 
 
 def _sizes(text: str, field: str) -> tuple[float, ...]:
-    cells = [cell.strip() for cell in text.split(",")]
-    wrong = [cell for cell in cells if not (cell.isascii() and cell.isdigit() and 0 < int(cell[:12]) <= MOST_SIZE)]
-    if wrong:
-        raise ScenarioError(f"{field}: {wrong[0]!r} is no size; give whole numbers from 1 to {MOST_SIZE}")
-    if len({int(cell) for cell in cells}) < len(cells):
+    found = whole_numbers(text, field)
+    if len({*found}) < len(found):
         raise ScenarioError(f"{field}: {text!r} names a size twice; name each once")
-    return tuple(sorted(map(float, cells)))
-
-
-def _most(text: str | None) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for cell in text.split(",") if text else ():
-        name, mark, count = (part.strip() for part in cell.partition("="))
-        if not (mark and name and count.isascii() and count.isdigit() and 1 <= int(count) <= 64) or name in found:
-            raise ScenarioError(f"--most: {cell!r} does not fit; give KIND=M with M from 1 to 64, each kind once")
-        found[name] = int(count)
-    return found
+    return tuple(sorted(map(float, found)))
 
 
 def _run(plan: Path, asked: Made, budget: str | None, output: Path) -> None:
@@ -242,6 +221,7 @@ def _run(plan: Path, asked: Made, budget: str | None, output: Path) -> None:
     or reports no time is named, and exit code 1 follows; the others are kept. With a model, what it predicted and the
     runs made now are compared, and kept for `apportion lab history`.
     """
+    from advisor import wording
     from advisor.verification.allocations import AllocationPredictions
 
     if asked.command is None:
@@ -258,17 +238,24 @@ def _run(plan: Path, asked: Made, budget: str | None, output: Path) -> None:
     predicted = None if asked.model is None else AllocationPredictions(asked.model, [kind.name for kind in made.kinds])
     files.make_folder(work)
     files.make_folder(output.parent)
-    try:
-        with files.alone(output), progress_lines(limits.budget_s) as on_progress:
-            table = _table(made, chosen, output)
-            before_now = len(table.done)
-            found = calibration.make_runs(
-                made, chosen, table, limits=limits, on_run=lambda label, _, share: on_progress(label, min(share, 1.0))
-            )
-    except KeyboardInterrupt as error:
-        raise Interrupted(f"interrupted; {output} keeps every run made, the same command goes on from there") from error
-    document = _document(made, found, output) | _judged(predicted, table, before_now, asked.level)
-    show(document, [_told(made, found, document)], {})
+    with goes_on(f"{output} keeps every run made"), files.alone(output):
+        progress = of_time(limits.budget_s)
+        table = _table(made, chosen, output)
+        before_now = len(table.done)
+        found = calibration.make_runs(
+            made, chosen, table, limits=limits, on_run=lambda label, _, share: progress(label, min(share, 1.0))
+        )
+    compared = () if predicted is None else predicted.compare(table.done[before_now:], level=asked.level)
+    calibration.keep_comparisons(compared)
+    document: dict[str, Any] = {"output": str(output), "runs_made": found.made, "runs_kept": found.kept}
+    document |= {"spent_s": found.spent_s, "budget_s": made.budget_s, "dropped": found.dropped}
+    document |= {"failures": found.failures, "kinds": made.kinds_option}
+    held = []
+    if compared:
+        summary = calibration.summary_of(compared, level=asked.level)
+        held = wording.held_lines(summary, asked.level)
+        document |= {"level": asked.level, "intervals": documents.to_dict(summary)}
+    show(document, [_told(made, found, output, held)])
     if found.failures:
         raise CalibrationError([*found.failures, f"{found.kept} runs kept in {output}"])
 
@@ -335,44 +322,15 @@ def _about(made: "calibration.ConstructionPlan", chosen: "calibration.AllocatedP
     }
 
 
-def _document(made: "calibration.ConstructionPlan", found: "calibration.Campaign", output: Path) -> dict[str, Any]:
-    return {
-        "command": "fit",
-        "output": str(output),
-        "runs_made": found.made,
-        "runs_kept": found.kept,
-        "spent_s": found.spent_s,
-        "budget_s": made.budget_s,
-        "dropped": found.dropped,
-        "failures": found.failures,
-        "kinds": made.kinds_option,
-    }
-
-
-def _judged(
-    predicted: "AllocationPredictions | None", table: "calibration.RunTable", before_now: int, level: float
-) -> dict[str, Any]:
-    """How often the model's intervals held, where one was named; each comparison is kept."""
-    compared = () if predicted is None else predicted.compare(table.done[before_now:], level=level)
-    calibration.keep_comparisons(compared)
-    summary = calibration.summary_of(compared, level=level)
-    return {"level": level, "intervals": documents.to_dict(summary)} if compared else {}
-
-
 def _told(
-    made: "calibration.ConstructionPlan", found: "calibration.Campaign", document: dict[str, Any]
+    made: "calibration.ConstructionPlan", found: "calibration.Campaign", output: Path, held: list[str]
 ) -> blocks.Block:
     """What was run, and what to do with it."""
-    from advisor import wording
-    from simulator.calibration import Coverage
-
-    output, intervals = document["output"], document.get("intervals")
     said = [f"{found.made} runs made, {found.kept} kept in {output}, {found.spent_s:.3g} s in all"]
     if found.dropped:
         more = f" and {len(found.dropped) - SHOWN} more" if len(found.dropped) > SHOWN else ""
         said.append(f"warning: the budget is used up, left out: {'; '.join(found.dropped[:SHOWN])}{more}")
-    if intervals:
-        said += wording.held_lines(documents.read(Coverage, intervals), document["level"])
+    said += held
     if not found.failures:
         said.append(f"next: apportion fit {output} -o model.json")
         said.append(f"then: apportion advise model.json --kinds {made.kinds_option} --size {made.at[-1]:g}")

@@ -5,15 +5,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 import simulator
 from advisor.cli.convert import write_log
-from advisor.cli.declared import REQUIRED, Given, Only, only_with, option
-from advisor.cli.described import stream_blocks, stream_document, trace_summary
+from advisor.cli.declared import REQUIRED, Given, Only, argument, only_with, option
 from advisor.cli.inputs import INPUT
-from advisor.cli.models import lines
-from advisor.cli.options import Seed, file, offered
+from advisor.cli.models import lines, stream_blocks, stream_document, trace_summary
+from advisor.cli.options import Seed, file, named_values, offered
 from advisor.cli.outputs import check_room, finish, show
 from simulator import ScenarioError, blocks, files, provenance, units
 
@@ -36,15 +33,6 @@ def _of(*kinds: str, why: str = "") -> Only:
 
 
 TRACE, STREAM = _of(*TRACES), _of(STREAMS)
-
-
-Kind = Annotated[
-    str,
-    typer.Argument(
-        help=f"Of a load trace {', '.join(TRACES)}; lublin a stream of jobs (Lublin and Feitelson).",
-        autocompletion=offered(*TRACES, STREAMS),
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -87,7 +75,10 @@ class Jobs:
 
 
 def generate(
-    kind: Kind,
+    kind: str = argument(
+        f"Of a load trace {', '.join(TRACES)}; lublin a stream of jobs (Lublin and Feitelson).",
+        autocompletion=offered(*TRACES, STREAMS),
+    ),
     output: Path = file("TRACE.csv|STREAM.swf[.gz]", "the trace, or the log", default=REQUIRED),
     *,
     trace: Trace,
@@ -114,20 +105,16 @@ def generate(
         stream = _with_limits(stream, jobs.estimates, jobs.most, seed)
     except ScenarioError as error:
         raise ScenarioError([_as_given(line) for line in error.lines]) from error
-    document: dict[str, Any] = {"command": "lab generate", "model": STREAMS, "kind": jobs.jobs_kind}
-    document |= {"load_asked": jobs.load, "log": str(output)}
+    document = {"model": STREAMS, "kind": jobs.jobs_kind, "load_asked": jobs.load, "log": str(output)}
     document |= stream_document(stream) | {"seed": seed, "provenance": provenance.provenance(seed=seed)}
-    write = partial(write_log, stream, output)
-    finish(document, stream_blocks(document), write=write, said=f"written to {output}")
+    shown, write = stream_blocks(document), partial(write_log, stream)
+    finish(document, shown, output, write=write, said=f"written to {output}")
 
 
 def _trace(kind: str, output: Path, asked: Trace, seed: int) -> None:
     from simulator.load_traces import chosen_generator, fit_document, trace_text
 
-    found: dict[str, str] = {}
-    for name, _, value in (text.partition("=") for text in asked.settings or ()):
-        simulator.given.check_once(name, found, where="--set")
-        found[name] = value
+    found = named_values(asked.settings or (), "--set", "NAME=VALUE, such as mean_on=10s", str)
     duration_s = units.parse_duration(asked.duration, field="--duration")
     interval_s = units.parse_duration(asked.interval, field="--interval")
     model, report = chosen_generator(kind, found, asked.recording, seed)
@@ -136,11 +123,11 @@ def _trace(kind: str, output: Path, asked: Trace, seed: int) -> None:
     comment = f"generated: {kind}, seed {seed}, " + ", ".join(f"{name} {value}" for name, value in described.items())
     files.write_text(output, trace_text(drawn, comment=comment))
     fitted = None if report is None else fit_document(report)
-    about = {"format": 1, "command": "lab generate", "seed": seed, "parameters": described, "fit": fitted}
+    about = {"seed": seed, "parameters": described, "fit": fitted}
     said = f"{output}: {drawn.values.size} rows, {drawn.end_s:g} s, mean {drawn.mean():.3f}"
     parameters = ", ".join(f"{name} {value}" for name, value in described.items())
     shown: list[blocks.Block] = [lines(said, f"  {parameters}"), *([] if report is None else [_fit_table(report)])]
-    show(about | trace_summary(output, drawn, "load"), shown, {})
+    show(about | trace_summary(output, drawn, "load"), shown)
 
 
 def _parameters(model: Any) -> dict[str, float | str]:

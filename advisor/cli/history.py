@@ -63,15 +63,14 @@ def history(recorded: Recorded, level: Annotated[Level, only_without("grid")] = 
         calibration.add_runs(kept, [run])
 
     left_out = calibration.record_runs(plan, keep, version=recorded.version)
-    document = {"command": "lab history", "history": str(kept), "added": len(done), "left_out": left_out}
-    show(document, [lines(*left_out, f"{len(done)} runs added to {kept}")], {})
+    document = {"history": str(kept), "added": len(done), "left_out": left_out}
+    show(document, [lines(*left_out, f"{len(done)} runs added to {kept}")])
 
 
 def _coverage(level: float) -> None:
     from advisor import wording
 
     found, place = calibration.coverage(calibration.kept_comparisons(), level=level), calibration.state_file()
-    document = {"format": 1, "command": "lab history", **documents.to_dict(found)}
     said = [f"{found.comparisons} comparisons of this machine are kept in {place}"]
     note = wording.HELD_NOTE if found.comparisons else None
     if not found.comparisons:
@@ -79,7 +78,7 @@ def _coverage(level: float) -> None:
     shown = [
         lines(*(line for group in found.groups for line in _group(group, found.level)), *_kinds(found), note, *said)
     ]
-    show(document | {"kept_in": None if place is None else str(place)}, shown, {})
+    show(documents.to_dict(found) | {"kept_in": None if place is None else str(place)}, shown)
 
 
 def _group(group: Any, level: float) -> list[str]:

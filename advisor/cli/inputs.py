@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -89,7 +89,6 @@ def _entries(folder: Path, start: str, suffixes: tuple[str, ...]) -> list[Path]:
 SCENARIO_HELP = "A scenario file (YAML, JSON or TOML), or the name of a shipped one."
 SCENARIO: dict[str, Any] = {"callback": _found, "autocompletion": _scenario_names}
 """Of an argument or option that is a scenario: shipped ones by name, and what the shell offers."""
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help=SCENARIO_HELP, **SCENARIO)]
 INPUT: dict[str, Any] = {"callback": _found, "autocompletion": _file_names}
 """Of one that is another input file."""
 SUBJECT: dict[str, Any] = {"callback": _found, "autocompletion": _subject_names}

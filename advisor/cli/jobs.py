@@ -9,22 +9,19 @@ import typer
 
 import simulator
 from advisor.cli.asked import next_line
-from advisor.cli.declared import only_with, only_without, option
+from advisor.cli.declared import argument, only_with, only_without, option
 from advisor.cli.inputs import INPUT, SCENARIO
 from advisor.cli.options import Engine, PrintedForm, Seed, folder
-from advisor.cli.outputs import check_room, finish, report_in
+from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting
 from advisor.cli.simulate import check_endings
-from simulator import ScenarioError, blocks, calibration, documents
+from simulator import ScenarioError, blocks, calibration
 
 if TYPE_CHECKING:
     from advisor.jobs.setting import Setting
 
 SIMULATED = only_with("platform", why="where no applications can be simulated")
-Log = Annotated[
-    Path,
-    typer.Argument(metavar="LOG", help="A stream: .swf(.gz), what sacct -P printed, or Batsim's .json.", **INPUT),
-]
+LOG = argument("A stream: .swf(.gz), what sacct -P printed, or Batsim's .json.", metavar="LOG", **INPUT)
 Platform = Annotated[
     Path | None,
     typer.Option(metavar="SCENARIO", help="Whose PEs, loads and network the jobs run on.", **SCENARIO),
@@ -134,11 +131,11 @@ class Told:
 
 
 def run(
-    log: Log,
     rules: Rules,
     plan: Plan,
     asked: Jobs,
     told: Told,
+    log: Path = LOG,
     engine: Engine = "auto",
     output: Path | None = folder("jobs.csv, report.html and manifest.json"),
 ) -> None:
@@ -163,9 +160,8 @@ def run(
     seed = None if late is None else told.seed
     ran = ran_jobs(runs, log=log, warm_up=told.warm_up, setting=where, delayed=late, seed=seed)
     line = (_next_line(runs, plan.estimates),)
-    write = partial(save_jobs, runs, ran, folder=output, jobs=told.jobs, timeline=told.timeline, run=line)
-    page = jobs_page(ran, line)
-    finish(documents.to_dict(ran), page, write=write, said=report_in(output), form=told.table_form)
+    more = partial(save_jobs, runs, ran, folder=output, jobs=told.jobs, timeline=told.timeline, run=line)
+    finish(ran, jobs_page(ran, line), output, more=more, form=told.table_form)
 
 
 def _next_line(runs: "simulator.JobRuns", estimates: str) -> "blocks.Command":
@@ -243,8 +239,7 @@ def read_setting(
     scenario = None if file is None else simulator.load_scenario(file, changes=changes)
     count = None if scenario is None or draws is None else max(draws, scenario.replications)
     asked: Any = {"times": times, "replications": count, "label": change or ""}
-    with counting("predicting applications") as said:
-        return setting_of(stream, platform=scenario, pes=procs, progress=said, **asked)
+    return setting_of(stream, platform=scenario, pes=procs, progress=counting("predicting applications"), **asked)
 
 
 def _estimates(

@@ -1,7 +1,8 @@
 """`apportion jobs compare | advise | forecast`: policies on the same draws, what pays most, and when a job starts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -9,26 +10,23 @@ import typer
 
 import simulator
 from advisor.cli.asked import next_line
-from advisor.cli.declared import only_with, only_without, option
+from advisor.cli.declared import REQUIRED, argument, only_with, only_without, option
 from advisor.cli.inputs import INPUT
-from advisor.cli.jobs import SIMULATED, Clean, First, Log, Platform, Procs, Times, WarmUp, read_jobs, read_setting
-from advisor.cli.options import LEVEL, REPLICATIONS, Level, PrintedForm, Seed, folder
-from advisor.cli.outputs import check_room, finish, report_in
+from advisor.cli.jobs import LOG, SIMULATED, Clean, First, Platform, Procs, Times, WarmUp, read_jobs, read_setting
+from advisor.cli.options import LEVEL, REPLICATIONS, Level, PrintedForm, Seed, folder, named_values, whole_numbers
+from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting
 from simulator import ScenarioError, blocks, documents, files, units
 
 if TYPE_CHECKING:
     from advisor.jobs.compare import Generator
-    from advisor.jobs.setting import Setting, Sizes
+    from advisor.jobs.forecast import StartForecast
+    from advisor.jobs.setting import Setting
     from advisor.results import Provenance
 
-MaybeLog = Annotated[
-    Path | None,
-    typer.Argument(metavar="LOG", help="A stream, as for jobs run; or none with --model.", **INPUT),
-]
+MAYBE_LOG = argument("A stream, as for jobs run; or none with --model.", None, metavar="LOG", **INPUT)
 Replications = Annotated[int, REPLICATIONS]
 PolicyWords = Annotated[str, typer.Option("--policy", help="In words: easy, sjf easy, conservative named.")]
-WAITS = ("median_s", "low_s", "high_s")
 STREAMS_APART = 1_000_000
 """Seeds of the streams of a generator: this many for each seed of the command."""
 ROW_BYTES, PAGE_BYTES = 80, 2**20
@@ -88,7 +86,7 @@ class Choices:
 
 
 def compare(
-    log: MaybeLog = None,
+    log: Path | None = MAYBE_LOG,
     *,
     choices: Choices,
     streams: Streams,
@@ -99,32 +97,28 @@ def compare(
 
     Example: apportion jobs compare KTH-SP2-1996-2.swf.gz --policies 'easy,sjf easy,conservative' -o out/kth
     """
-    from advisor.jobs.compare import alternatives
+    from advisor.jobs.compare import alternatives, read_policy
     from advisor.jobs.compare import compare as compared
+    from advisor.jobs.setting import Sizes
     from advisor.report.job_answers import Comparison, JobsCompared
     from advisor.report.job_choices import comparison_page, save_answer
 
-    source, settings = _source(log, streams, _whole(choices.procs, "--procs"))
+    source, settings = _source(log, streams, None if choices.procs is None else whole_numbers(choices.procs, "--procs"))
     stream, plans = None if callable(source) else source, [_estimates(one) for one in _words(choices.estimates)]
-    policies = _policies(choices.policies, named=streams.platform is not None)
-    compares = alternatives(policies, plans, settings, sizes=_sizes(choices.sizes), stream=stream)
+    policies = [read_policy(one, named=streams.platform is not None) for one in _words(choices.policies)]
+    sizes: Any = _words(choices.sizes)
+    for word in sizes:
+        simulator.given.check_choice(word, get_args(Sizes), where="--sizes")
+    compares = alternatives(policies, plans, settings, sizes=sizes, stream=stream)
     check_room(output, folder=True, needed_bytes=PAGE_BYTES + ROW_BYTES * len(compares) * streams.replications * 8)
-    with counting("draws") as text:
-        found = compared(
-            source,
-            compares,
-            metrics=_words(choices.metric),
-            warm_up=choices.warm_up,
-            **streams.drawn(),
-            progress=text,
-        )
+    asked: Any = {"metrics": _words(choices.metric), "warm_up": choices.warm_up} | streams.drawn()
+    found = compared(source, compares, **asked, progress=counting("draws"))
     answered = JobsCompared(1, "jobs compare", Comparison.of(found), _provenance(log, streams.seed, streams.platform))
-    first_of = {"policy": choices.policies, "estimates": choices.estimates} | (
-        {"procs": choices.procs} if choices.procs else {}
-    )
-    page = comparison_page(answered, (_asking(first_of),))
-    write = None if output is None else lambda: save_answer(answered, found, page, output)
-    finish(documents.to_dict(answered), page, write=write, said=report_in(output), form=table_form)
+    lists = {"policy": choices.policies, "estimates": choices.estimates, "procs": choices.procs}
+    first_of = {name: text.partition(",")[0] for name, text in lists.items() if text}
+    line = next_line("jobs advise", "which change pays most for this stream", **first_of, output="out/jobs-advice")
+    page = comparison_page(answered, (line,))
+    finish(answered, page, output, write=partial(save_answer, answered, found, page), form=table_form)
 
 
 @dataclass(frozen=True)
@@ -148,7 +142,7 @@ class Tried:
 
 
 def advise(
-    log: MaybeLog = None,
+    log: Path | None = MAYBE_LOG,
     *,
     now: Now,
     streams: Streams,
@@ -171,20 +165,20 @@ def advise(
     stream = None if callable(source) else source
     base = Alternative(f"{words.name}, {now.estimates}", words, simulator.Estimates(), settings[0])
     base = with_sizes(base, _estimates(now.estimates), "fixed", stream)
-    more, prices = _whole(tried.add, "--add"), _prices(tried.price)
+    more = None if tried.add is None else whole_numbers(tried.add, "--add")
+    prices = named_values(_words(tried.price or ""), "--price", "KIND=PRICE, such as add=1000", units.to_number)
     changes = candidates(base, stream=stream, add=more, changed=settings[1:], prices=prices)
-    with counting("draws") as text:
-        found = advised(source, base, changes, objective=tried.objective, **streams.drawn(), progress=text)
+    asked: Any = {"objective": tried.objective} | streams.drawn()
+    found = advised(source, base, changes, **asked, progress=counting("draws"))
     answered = JobsAdvised.of(found, _provenance(log, streams.seed, streams.platform))
     line = next_line("jobs advise", "asked again", output=output or "out/jobs-advice")
     page = changes_page(answered, (line,))
-    write = None if output is None else lambda: save_answer(answered, found.compared, page, output)
-    finish(documents.to_dict(answered), page, write=write, said=report_in(output), form=table_form)
+    finish(answered, page, output, write=partial(save_answer, answered, found.compared, page), form=table_form)
 
 
 def forecast(
-    log: Log,
-    job: Annotated[str, typer.Option(metavar="ID", help="As the log numbers or names it.")],
+    log: Path = LOG,
+    job: str = option("As the log numbers or names it.", default=REQUIRED, metavar="ID"),
     policy: PolicyWords = "easy",
     clean: Clean = "strong",
     procs: Procs = None,
@@ -206,19 +200,10 @@ def forecast(
     setting = read_setting(stream, None, procs, "predicted")
     runs = simulator.run_jobs(stream.first(rows[0] + 1), setting.cluster, read_policy(policy))
     found = forecasted(runs, rows[0], draws=replications, level=level, seed=seed)
-    text = found.to_dict() | {"job": job, "row": rows[0]}
-    document = {"format": 1, "command": "jobs forecast", "stream": stream.name, "policy": runs.policy.name, **text}
-    document["provenance"] = documents.to_dict(_provenance(log, seed))
-    finish(document, _forecast_page(document))
-
-
-# What is asked
-
-
-def _asking(lists: dict[str, str]) -> "blocks.Command":
-    """Which change pays most for the same stream, of the first of each list."""
-    first_of = {name: text.partition(",")[0] for name, text in lists.items()}
-    return next_line("jobs advise", "which change pays most for this stream", **first_of, output="out/jobs-advice")
+    about = {"stream": stream.name, "policy": runs.policy.name, "job": job, "row": rows[0]}
+    provenance = {"provenance": documents.to_dict(_provenance(log, seed))}
+    page = _forecast_page(found, job, f"{stream.name}, policy {runs.policy.name}, seed {seed}")
+    finish(found.to_dict() | about | provenance, page)
 
 
 def _source(
@@ -255,22 +240,6 @@ def _words(text: str) -> list[str]:
     return [" ".join(word.split()) for word in text.split(",") if word.strip()]
 
 
-def _policies(text: str, *, named: bool) -> list[Any]:
-    from advisor.jobs.compare import read_policy
-
-    return [read_policy(one, named=named) for one in _words(text)]
-
-
-def _sizes(text: str) -> "list[Sizes]":
-    from advisor.jobs.setting import Sizes
-
-    known, found = get_args(Sizes), _words(text)
-    for word in found:
-        if word not in known:
-            raise ScenarioError(f"--sizes: there is no {word!r}; take {', '.join(known)}")
-    return found  # type: ignore[return-value]
-
-
 def _estimates(text: str) -> "simulator.Estimates | float":
     source, _, correction = text.partition(" ")
     if source == "predicted":
@@ -283,35 +252,15 @@ def _estimates(text: str) -> "simulator.Estimates | float":
     return simulator.Estimates(kind, known)
 
 
-def _whole(text: str | None, option: str) -> list[int] | None:
-    found = None if text is None else [units.to_whole(word) for word in _words(text)]
-    if found is not None and (not found or any(one is None or one < 1 for one in found)):
-        raise typer.BadParameter(f"{option}: {text!r} is no list of whole numbers above 0, such as 100,110")
-    return None if found is None else [one for one in found if one is not None]
-
-
-def _prices(text: str | None) -> Mapping[str, float]:
-    found: dict[str, float] = {}
-    for word in _words(text or ""):
-        kind, _, price = word.partition("=")
-        value = units.to_number(price)
-        if value is None:
-            raise typer.BadParameter(f"--price: {word!r} is no price of a change; write add=1000")
-        simulator.given.check_once(kind, found, where="--price")
-        found[kind] = value
-    return found
-
-
-def _forecast_page(document: Mapping[str, Any]) -> "blocks.Page":
+def _forecast_page(found: "StartForecast", job: str, of: str) -> "blocks.Page":
     """When a job starts, and what that rests on."""
-    wait = [None if document[name] is None else document[name] - document["submit_s"] for name in WAITS]
-    starts = "starts at once" if document["at_once"] else f"waits {units.show_interval(*wait)}, simulated"
-    before = f"{document['running']} jobs run and {document['waiting']} wait before it"
-    held = f"{100 * document['level']:.4g} % interval of {document['stream']}, policy {document['policy']}"
+    wait_s = [time_s - found.submit_s for time_s in (found.median_s, found.low_s, found.high_s)]
+    starts = "starts at once" if found.at_once else f"waits {units.show_interval(*wait_s)}, simulated"
+    before = f"{found.running} jobs run and {found.waiting} wait before it"
     return blocks.Page(
-        title=f"Job {document['job']}",
-        answer=f"Job {document['job']} {starts}; {before}.",
+        title=f"Job {job}",
+        answer=f"Job {job} {starts}; {before}.",
         sections=(),
         command="jobs forecast",
-        facts=blocks.pairs({"Rests on": f"{held}, seed {document['provenance']['seed']}"}),
+        facts=blocks.pairs({"Rests on": f"{100 * found.level:.4g} % interval of {of}"}),
     )

@@ -3,7 +3,6 @@
 import sys
 import tempfile
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,9 +56,13 @@ def load_check(against: Against, output: Path | None = folder("recording, band a
         files.make_folder(output)
     with tempfile.TemporaryDirectory() as scratch, files.alone(output or Path(scratch)):
         done = check_load_band(plan, output or Path(scratch), lambda text: print(text, file=sys.stderr))
-    document = done.to_dict() | {"command": "lab load-check"}
-    write = None if output is None else partial(files.write_json, output / "check.json", done.to_dict())
-    finish(document, _shown(done), write=write)
+    finish(
+        done.to_dict(),
+        _shown(done),
+        output,
+        write=lambda path: files.write_json(path / "check.json", done.to_dict()),
+        said="",
+    )
     if not done.held:
         raise typer.Exit(1)
 

@@ -11,7 +11,7 @@ import simulator
 from advisor.cli import signs
 from advisor.cli.asked import as_json
 from advisor.cli.declared import only_with, option
-from advisor.cli.options import Overwrite, file, offered
+from advisor.cli.options import Overwrite, file, named_values, offered
 from advisor.cli.outputs import finish
 from simulator import ScenarioError, files
 
@@ -46,7 +46,11 @@ def new(
     Example: apportion new --nodes 'fast[1-2]: 8 cores 3 Gflop/s, slow[1-2]: 8 cores 1.5 Gflop/s' -o cluster.yaml
     """
     given: dict[str, Any] = {"network": network, "application": application, "kernel": kernel}
-    given |= {"nodes": nodes, "busy": busy, "parameters": _parameters(parameter or [])}
+    given |= {
+        "nodes": nodes,
+        "busy": busy,
+        "parameters": named_values(parameter or (), "--parameter", "NAME=VALUE, such as n=8000", str),
+    }
     asked = not nodes and not as_json() and sys.stdin.isatty() and sys.stderr.isatty()
     if asked:
         with signs.silent():
@@ -54,31 +58,12 @@ def new(
     if output is not None and output.exists() and not overwrite:
         raise ScenarioError(f"--output: {output} is there already; name another file, or add --overwrite")
     begun = simulator.begun.begin_scenario(**{name: value for name, value in given.items() if value is not None})
-    document = {"format": 1, "command": "new", "output": None if output is None else str(output)}
+    document: dict[str, Any] = {"output": None if output is None else str(output)}
     document |= {"nodes": begun.nodes, "cores": begun.cores, "application": begun.application, "text": begun.text}
-
-    def write() -> None:
-        if output is not None:
-            files.write_text(output, begun.text)
-
-    def tell() -> None:
-        if output is None:
-            print(begun.text, end="")
-
     about = f"{begun.application} on {begun.nodes} nodes with {begun.cores} cores"
-    said = f"{output}: {about}; next: apportion advise {output}"
-    finish(document, tell, write=None if output is None else write, said=said)
-
-
-def _parameters(texts: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for text in texts:
-        name, mark, value = text.partition("=")
-        if not (name and mark and value):
-            raise ScenarioError(f"--parameter is {text!r}; give NAME=VALUE, such as n=8000")
-        simulator.given.check_once(name, found, where="--parameter")
-        found[name] = value
-    return found
+    said = "" if output is None else f"{output}: {about}; next: apportion advise {output}"
+    shown = begun.text if output is None else ""
+    finish(document, shown, output, write=lambda path: files.write_text(path, begun.text), said=said)
 
 
 def _ask(given: dict[str, Any], output: Path | None) -> Path:

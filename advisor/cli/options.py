@@ -3,18 +3,21 @@
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
 import simulator
 from advisor.cli import signs
-from advisor.cli.asked import as_json
+from advisor.cli.asked import as_json, document_of
 from advisor.cli.declared import Given, Only, is_given, only_without, option
 from simulator import ScenarioError, calibration, units
+
+Value = TypeVar("Value")
+MOST_WHOLE = 10**9
 
 
 def offered(*words: str) -> Callable[[], list[str]]:
@@ -82,6 +85,7 @@ PinnedTo = Annotated[int | None, typer.Option(min=0, help="Processor to pin to; 
 APP = typer.Option("--app", help="Application of the runs.")
 VERSION = typer.Option(help="Version of the application.")
 COLUMN = typer.Option(help="Column to read, where the file has several.")
+REAL = only_without("replay", why="where nothing is measured")
 LENGTH = typer.Option(help="Samples, or a duration such as 60s.")
 RESOURCE_MODEL = "application.resource_model"
 """What `--resource-model` sets in a scenario."""
@@ -149,10 +153,10 @@ def _as_given(line: str) -> str:
     return f"{field}--resource-model: {rest}"
 
 
-def gave_json(document: Any) -> bool:
-    """Print a document on standard output if JSON is asked for; whether it is."""
+def gave_json(result: Any) -> bool:
+    """Print a result on standard output if JSON is asked for; whether it is."""
     if as_json():
-        json.dump(document, sys.stdout, indent=1, allow_nan=False)
+        json.dump(document_of(result), sys.stdout, indent=1, allow_nan=False)
         sys.stdout.write("\n")
     return as_json()
 
@@ -177,13 +181,19 @@ def read_budget(text: str, *, least_s: float = 0.0, most_s: float = DAY_S, endin
 
 
 @contextmanager
-def stated_budget(text: str, left_s: float) -> Iterator[None]:
-    """What is said of a budget that is too short is said of the one that was stated, not of what was left of it."""
+def budget_left(text: str, *, ending_s: float) -> Iterator[float]:
+    """Seconds left for what is measured here; what is said of too short a budget is said of the one that was stated."""
+    left_s = read_budget(text, ending_s=ending_s)
     try:
-        yield
+        yield left_s
     except calibration.BudgetTooShortError as error:
         given_s = units.parse_duration(text, field="--budget")
         raise ScenarioError(error.said(units.show_duration(given_s), more_s=given_s - left_s)) from error
+
+
+def partial_of(output: Path | None, what: str) -> Path:
+    """Where what is measured is kept until the output is written: beside it, or in this folder."""
+    return Path(f"{what}.partial") if output is None else output.with_name(f"{output.name}.partial")
 
 
 def _bound(seconds: float) -> str:
@@ -205,3 +215,42 @@ def read_number(text: str, field: str) -> float:
     if value is None or not (math.isfinite(value) and value > 0):
         raise typer.BadParameter(f"{field} is {text!r}; give a number above 0")
     return value
+
+
+def above_0(text: str, most: int = MOST_WHOLE) -> int | None:
+    """A whole number from 1 on; None if it is none."""
+    number = units.to_whole(text.strip()) or 0
+    return number if 1 <= number <= most else None
+
+
+def whole_numbers(text: str, option: str) -> list[int]:
+    """Whole numbers above 0 with commas between.
+
+    Raises ScenarioError with the option's name.
+    """
+    found = []
+    for part in map(str.strip, text.split(",")):
+        number = above_0(part)
+        if number is None:
+            raise ScenarioError(f"{option}: {part!r:.80} is no whole number from 1 to {MOST_WHOLE}; give such numbers")
+        found.append(number)
+    return found
+
+
+def named_values(texts: Iterable[str], option: str, give: str, read: Callable[[str], Value | None]) -> dict[str, Value]:
+    """What texts of NAME=VALUE say, each name once.
+
+    Raises ScenarioError with the option's name.
+
+    `give`: what is to be given in the place of what cannot be read.
+    `read`: a value; None where it is none.
+    """
+    found: dict[str, Value] = {}
+    for text in texts:
+        name, _, said = (part.strip() for part in text.partition("="))
+        value = read(said) if name and said else None
+        if value is None:
+            raise ScenarioError(f"{option} is {text!r:.80}; give {give}")
+        simulator.given.check_once(name, found, where=option)
+        found[name] = value
+    return found

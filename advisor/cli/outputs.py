@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -20,9 +20,9 @@ from advisor.cli import asked, signs
 from advisor.cli.options import PRINTED, gave_json
 from advisor.cli.progress import say_compiling
 from advisor.cli.renamed import OLD
-from simulator import ApportionError, ScenarioError, WriteError, blocks, documents, files
+from simulator import ApportionError, ScenarioError, WriteError, blocks, files
 
-WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "store", "table")
+WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "store", "table", "kept")
 """Names of the parameters, of whatever command, that say where something is written."""
 FOLDERS = (
     *("quickstart", "show", "convert", "simulate", "whatif", "verify", "lab reproduce", "lab load-check"),
@@ -41,8 +41,11 @@ UNMARKED = ("show", "whatif", "rerun")
 MANIFEST, LISTED = "manifest.json", "written"
 COLUMNS = 80
 """Of an answer that goes into a pipe or a file; a terminal has its own."""
-GROWING = ("lab history",)
-"""Commands that write to the history that is named."""
+
+
+if TYPE_CHECKING:
+    Shown = str | blocks.Page | Sequence[blocks.Block]
+    """What a terminal shows of a result."""
 
 
 @contextmanager
@@ -51,11 +54,10 @@ def looked_at(name: str, given: dict[str, Any], defaults: Mapping[str, Any]) -> 
 
     Where it writes a folder, it has that to itself, and what makes the results again is kept in it.
     """
-    wanted = (*WRITTEN, "kept") if name in GROWING else WRITTEN
     if signs.text() == signs.STARTING:
         signs.say(name)
     _check_environment()
-    _check({one: given[one] for one in wanted if given.get(one) is not None}, given, name)
+    _check({one: given[one] for one in WRITTEN if given.get(one) is not None}, given, name)
     if say_compiling not in simulator.on_compile:
         simulator.on_compile.append(say_compiling)
     folder = None if given.get("only") else _folder(name, given)
@@ -269,82 +271,72 @@ def check_room(path: Path | None, *, folder: bool, needed_bytes: int) -> None:
 
 def finish(
     result: Any,
-    text: "Callable[[], None] | blocks.Page | Sequence[blocks.Block]",
+    text: "Shown",
+    output: Path | None = None,
     *,
-    write: Callable[[], object] | None = None,
+    write: Callable[[Path], object] | None = None,
+    more: Callable[[], object] | None = None,
     said: str | Mapping[str, str] | None = None,
     form: str | None = None,
 ) -> None:
     """Write a result if that is asked for and print it, as text or as JSON; a text ends with where it was written.
 
-    `text`: what a terminal shows, or what prints it.
-    `said`: the line that says where, if one does; of a page what was written where.
+    `write`: writes it to `output`, if there is one; `more`: writes what else is asked for.
+    `said`: of a page what was written where, else the line that says where; by default the report, or the model.
     `form`: `latex` or `markdown` for tables in that form, and no line that says where.
     """
-    document = result if isinstance(result, dict) else documents.to_dict(result)  # writing may add to a dictionary
-    written = said if isinstance(said, Mapping) else {}
-
-    def tell() -> None:
-        show(document, text, written, form=form)
-
-    with nothing_lost(document, tell):
-        if write is not None:
-            signs.say("writing results")
-            write()
+    if said is None and output is not None:
+        page = isinstance(text, blocks.Page)
+        said = {"Report": str(output / "report.html")} if page else f"model written to {output}"
+    tell = partial(show, result, text, said if isinstance(said, Mapping) else {}, form=form)
+    with nothing_lost(result, tell):
+        signs.say("writing results")
+        if write is not None and output is not None:
+            write(output)
+        if more is not None:
+            more()
     tell()
-    if write is not None and isinstance(said, str) and not asked.as_json() and form not in PRINTED:
+    if isinstance(said, str) and said and not asked.as_json():
         print(said)
 
 
-def report_in(folder: Path | None) -> dict[str, str]:
-    """Where the report lies in a folder that was written."""
-    return {} if folder is None else {"Report": str(folder / "report.html")}
-
-
-def show(
-    document: Any,
-    text: "Callable[[], None] | blocks.Page | Sequence[blocks.Block]",
-    written: Mapping[str, str],
-    *,
-    form: str | None = None,
-) -> None:
+def show(result: Any, text: "Shown", written: Mapping[str, str] | None = None, *, form: str | None = None) -> None:
     """Print a result, as JSON, as text, or with tables in a form of `PRINTED`."""
     from advisor.report.printed import render_printed
     from advisor.report.text import page_blocks, render_blocks, render_first
 
     width = shutil.get_terminal_size((COLUMNS, 24)).columns
-    if gave_json(document):
+    if gave_json(result):
         return
-    if callable(text):
-        text()
+    if isinstance(text, str):
+        print(text, end="")
     elif not isinstance(text, blocks.Page):
         print(render_blocks(text))
     elif form in PRINTED:
         print(render_printed(page_blocks(text), "latex" if form == "latex" else "markdown"))
     elif asked.full():
-        print(render_blocks([*page_blocks(text), blocks.pairs(written)], width=width))
+        print(render_blocks([*page_blocks(text), blocks.pairs(written or {})], width=width))
     else:
-        print(render_first(text, written, width=width))
+        print(render_first(text, written or {}, width=width))
 
 
 @contextmanager
-def nothing_lost(document: Any, show: Callable[[], None]) -> Iterator[None]:
-    """Write results; if that fails, show them all the same, keep the document elsewhere, and say where.
+def nothing_lost(result: Any, show: Callable[[], None]) -> Iterator[None]:
+    """Write results; if that fails, show them all the same, keep elsewhere what `--json` prints, and say where.
 
-    `document`: what `--json` prints.
     `show`: prints the result as the command does when all went well.
     """
     try:
         yield
     except ApportionError as error:
         show()
-        kept = _kept_elsewhere(document)
+        kept = _kept_elsewhere(asked.document_of(result))
         said = "what was computed is on standard output" + (f", and as JSON in {kept}" if kept is not None else "")
         kind = WriteError if type(error) is ApportionError else type(error)
         raise kind([*error.lines, said]) from error
 
 
-def _kept_elsewhere(document: Any) -> Path | None:
+def _kept_elsewhere(document: dict[str, Any]) -> Path | None:
     """A file among the temporary ones; None if nothing can be written there either."""
     try:
         with tempfile.NamedTemporaryFile("w", prefix="apportion-", suffix=".json", delete=False) as stream:

@@ -1,24 +1,16 @@
 """`apportion plot`: a figure of a result for a paper."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from advisor.cli.declared import REQUIRED, option
+from advisor.cli.declared import REQUIRED, argument, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.options import file, gave_json
 
 
 def plot(
-    result: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RESULT",
-            help="A folder of results, its JSON document, a model (JSON) or a load trace (CSV).",
-            **INPUT,
-        ),
-    ],
+    result: Path = argument(
+        "A folder of results, its JSON document, a model (JSON) or a load trace (CSV).", metavar="RESULT", **INPUT
+    ),
     output: Path = file("PICTURE", "the figure as .pdf, .svg or .png", default=REQUIRED),
     width: str = option("Such as 3.4in, one column; 7in; 86mm.", default="3.4in", metavar="LENGTH"),
     height: str | None = option("As the figure needs it by default.", metavar="LENGTH"),
@@ -36,6 +28,5 @@ def plot(
     width_in = read_length(width, "--width")
     height_in = None if height is None else read_length(height, "--height")
     found = draw(result, output, kind=kind, width_in=width_in, height_in=height_in)
-    document = {"format": 1, "command": "plot", "result": found.what, "kinds": list(found.kinds), "output": str(output)}
-    if not gave_json(document):
+    if not gave_json({"result": found.what, "kinds": list(found.kinds), "output": str(output)}):
         print(told(found, kind, output))

@@ -6,9 +6,9 @@ from pathlib import Path
 import simulator
 from advisor.cli.declared import option
 from advisor.cli.options import HOUR_S, Seed, folder, read_budget
-from advisor.cli.outputs import show
-from advisor.cli.progress import progress_lines
-from simulator import documents, files
+from advisor.cli.outputs import finish
+from advisor.cli.progress import of_time
+from simulator import files
 
 LEAST_BUDGET_S = 10.0
 
@@ -30,6 +30,5 @@ def quickstart(
     machine = simulator.this_machine()
     measured = f"; all {machine.pe_count} PEs are measured: one of each kind of core alone, then all at once"
     print(f"{machine.summary()}{measured if machine.pe_count > 1 else ''}", file=sys.stderr)
-    with progress_lines(budget_s) as on_progress:
-        result = whole_loop(output, budget_s=budget_s, seed=seed, on_progress=on_progress)
-    show(documents.to_dict(result), cluster_page(result), {"Report": f"{result.folder}/report.html"})
+    result = whole_loop(output, budget_s=budget_s, seed=seed, on_progress=of_time(budget_s))
+    finish(result, cluster_page(result), output)

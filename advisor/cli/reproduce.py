@@ -2,19 +2,17 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
+from advisor.cli.declared import argument
 from advisor.cli.options import folder, gave_json, offered
 from advisor.reproduce import PAPERS
 from simulator import files
 
-Paper = Annotated[str, typer.Argument(help=f"{', '.join(PAPERS)} or all.", autocompletion=offered(*PAPERS, "all"))]
-
 
 def reproduce(
-    paper: Paper = "all",
+    paper: str = argument(f"{', '.join(PAPERS)} or all.", "all", autocompletion=offered(*PAPERS, "all")),
     output: Path | None = folder("results, texts and drawings; of all the report too"),
 ) -> None:
     """Compute a paper's tables again, from what it printed and from recordings of ours, and compare them cell by cell.

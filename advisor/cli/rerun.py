@@ -2,11 +2,11 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from advisor.cli.declared import option
+from advisor.cli.declared import argument, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.options import folder
 from advisor.cli.outputs import show
@@ -14,9 +14,7 @@ from advisor.cli.outputs import show
 
 def rerun(
     ctx: typer.Context,
-    manifest: Annotated[
-        Path, typer.Argument(metavar="MANIFEST", help="A results folder, or the manifest.json in it.", **INPUT)
-    ],
+    manifest: Path = argument("A results folder, or the manifest.json in it.", metavar="MANIFEST", **INPUT),
     output: Path | None = folder("the new results; it has to be new"),
     consent: list[str] | None = option(
         "Agree to run what the manifest names, word by word. Repeatable.", names=("--yes",), metavar="WORDS"
@@ -41,6 +39,6 @@ def rerun(
         return int(call(words) or 0)
 
     found = made_again(manifest, run=run, root=root, output=output, consent=consent or ())
-    show(documents.to_dict(found), rerun_page(found), {})
+    show(documents.to_dict(found), rerun_page(found))
     if not found.equal:
         raise typer.Exit(1)

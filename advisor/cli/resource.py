@@ -6,7 +6,7 @@ from advisor.cli.declared import option
 from advisor.cli.models import lines, warned
 from advisor.cli.options import Seed, file, read_budget
 from advisor.cli.outputs import nothing_lost, show
-from advisor.cli.progress import timed_work
+from advisor.cli.progress import of_time_here
 from simulator import blocks, calibration, characterisation, files, models, units
 
 RESOURCE_BUDGET = "60s"
@@ -34,7 +34,7 @@ def resource(
     document = model.to_dict()
     document["provenance"] = {name: value for name, value in document["provenance"].items() if name != "runs"}
     shown = [*_shown(model), lines(f"model written to {path}")]
-    show(document | {"command": "lab resource", "file": str(path)}, shown, {})
+    show(document | {"file": str(path)}, shown)
 
 
 def calibrated(
@@ -49,15 +49,14 @@ def calibrated(
     )
     path = output or characterisation.kept_here()
     files.check_room(path, folder=False)
-    with timed_work(budget_s, "calibration") as on_progress:
-        model = characterisation.calibrate_resource(
-            budget_s=budget_s,
-            seed=seed,
-            store=characterisation.runs_beside(output),
-            memory=times,
-            on_progress=on_progress,
-        )
-    with nothing_lost(model.to_dict(), lambda: show(model.to_dict(), _shown(model), {})):
+    model = characterisation.calibrate_resource(
+        budget_s=budget_s,
+        seed=seed,
+        store=characterisation.runs_beside(output),
+        memory=times,
+        on_progress=of_time_here(budget_s, "calibration"),
+    )
+    with nothing_lost(model.to_dict(), lambda: show(model.to_dict(), _shown(model))):
         calibration.save_resource_model(model, path)
     return model, path
 

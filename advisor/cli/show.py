@@ -4,12 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 import simulator
 from advisor.cli.check import summary
-from advisor.cli.declared import Given, Only, option
-from advisor.cli.described import stream_blocks, stream_document, trace_summary
+from advisor.cli.declared import Given, Only, argument, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import (
     allocation_blocks,
@@ -18,6 +15,9 @@ from advisor.cli.models import (
     neighbours_blocks,
     network_blocks,
     speed_blocks,
+    stream_blocks,
+    stream_document,
+    trace_summary,
     warned,
 )
 from advisor.cli.options import COLUMN, Plot, folder, gave_json
@@ -72,10 +72,7 @@ OF_SPEEDS = Only((SPEED,), _shown)
 
 
 def show(
-    path: Annotated[
-        Path | None,
-        typer.Argument(metavar="PATH", help="Any file that a command reads, or what it wrote.", **INPUT),
-    ] = None,
+    path: Path | None = argument("Any file that a command reads, or what it wrote.", None, metavar="PATH", **INPUT),
     plot: Annotated[Plot, Only((SPEED, TRACE), _shown)] = None,
     held_out: Path | None = option(
         "Held-out points size_elements,volume,cpu_s to compare.",
@@ -117,42 +114,36 @@ def show(
 def _show_model(path: Path, plot: Path | None, held_out: Path | None) -> None:
     with files.understood(path, WRITER):
         kind = _kind_of(path)
-        if kind == "runtime":
-            _show_fields(path, kind)
-        elif kind is None or kind == "speed":
+        if kind is None or kind == "speed":
             _show_speeds(path, plot=plot, held_out=held_out)
-        else:
-            _show_document(path, *OF_KIND[kind](path))
+            return
+        document = files.read_json(path)
+        _show_document(path, document, _said_of(kind, path, document))
 
 
-def _network(path: Path) -> tuple[dict[str, Any], Sequence[blocks.Block]]:
-    found, document = calibration.load_network_model(path), files.read_json(path)
-    return document, network_blocks(document, found.model)
-
-
-def _neighbours(path: Path) -> tuple[dict[str, Any], Sequence[blocks.Block]]:
-    document = calibration.read_neighbours(path).to_dict()
-    return document, neighbours_blocks(document)
-
-
-def _memory(path: Path) -> tuple[dict[str, Any], Sequence[blocks.Block]]:
-    calibration.load_memory_model(path)
-    document = files.read_json(path)
-    return document, memory_blocks(document)
-
-
-def _allocation(path: Path) -> tuple[dict[str, Any], Sequence[blocks.Block]]:
-    return files.read_json(path), allocation_blocks(calibration.load_allocation_fit(path), path)
-
-
-OF_KIND = {"network": _network, "neighbours": _neighbours, "memory": _memory, "process_count": _allocation}
-"""Kind of model -> its document, and what is said of it."""
+def _said_of(kind: str, path: Path, document: dict[str, Any]) -> Sequence[blocks.Block]:
+    """What is said of a model of any kind but speeds."""
+    match kind:
+        case "network":
+            return network_blocks(document, calibration.load_network_model(path).model)
+        case "neighbours":
+            return neighbours_blocks(calibration.read_neighbours(path).to_dict())
+        case "memory":
+            calibration.load_memory_model(path)
+            return memory_blocks(document)
+        case "process_count":
+            return allocation_blocks(calibration.load_allocation_fit(path), path)
+    if kind != "runtime":
+        raise KeyError(kind)
+    said = [f"  {name}: {value}" for name, value in document.items() if isinstance(value, str | int | float)]
+    about = f"a {kind} model; `apportion predict {path}` answers"
+    return [blocks.Text(about), lines(*said, *warned(document.get("warnings", ())))]
 
 
 def _show_document(path: Path, document: dict[str, Any], shown: Sequence[blocks.Block]) -> None:
     first, *others = shown
     title = blocks.Text(f"{path}: {first.text}") if isinstance(first, blocks.Text) else first
-    show_result(document | {"command": "show"}, [title, *others], {})
+    show_result(document | {"command": "show"}, [title, *others])
 
 
 def _show_speeds(path: Path, *, plot: Path | None, held_out: Path | None) -> None:
@@ -174,7 +165,7 @@ def _show_shipped(output: Path | None) -> None:
     listed = shipped.scenarios()
     copied = [] if output is None else shipped.copy_all(output)
     entries = [{"name": s.name, "file": s.file, "path": str(s.path), "title": s.title} for s in listed]
-    if gave_json({"format": 1, "command": "show", "scenarios": entries, "files": list(shipped.names())}):
+    if gave_json({"scenarios": entries, "files": list(shipped.names())}):
         return
     wide = max(len(scenario.name) for scenario in listed) + 2
     for scenario in listed:
@@ -190,7 +181,7 @@ def _show_trace(path: Path, plot: Path | None, column: str | None) -> None:
     found, name = simulator.read_trace(path, column=column), column or trace_column(path)
     if plot is not None:
         simulator.plots.load(found, rule="given" if name == "available" else "fair").save(plot)
-    about = {"format": 1, "command": "show", "picture": None if plot is None else str(plot)}
+    about = {"picture": None if plot is None else str(plot)}
     if gave_json(about | trace_summary(path, found, name)):
         return
     print(f"{path}: {name}, {found.values.size} rows, {found.end_s:g} s")
@@ -212,16 +203,8 @@ def _show_runs_kept(path: Path) -> None:
 
 def _show_log(path: Path) -> None:
     """A stream of jobs as it is, not cleaned."""
-    document = stream_document(simulator.read_stream(path, cleaning="none")) | {"command": "show", "log": str(path)}
-    show_result(document, stream_blocks(document), {})
-
-
-def _show_fields(path: Path, kind: str | None) -> None:
-    """Of a model that `predict` or `advise` asks: what it says in its file in few words."""
-    document = files.read_json(path)
-    said = [f"  {name}: {value}" for name, value in document.items() if isinstance(value, str | int | float)]
-    about = f"a {kind} model; `apportion predict {path}` answers"
-    _show_document(path, document, [blocks.Text(about), lines(*said, *warned(document.get("warnings", ())))])
+    document = stream_document(simulator.read_stream(path, cleaning="none")) | {"log": str(path)}
+    show_result(document, stream_blocks(document))
 
 
 def document_of_jobs(path: Path) -> tuple[Path, dict[str, Any]] | None:
@@ -253,7 +236,7 @@ def _show_jobs(path: Path, document: dict[str, Any]) -> None:
         page.facts,
         lines(*warned(page.warnings)),
     ]
-    show_result(document | {"command": "show", "shown": document["command"]}, said, {})
+    show_result(document | {"command": "show", "shown": document["command"]}, said)
 
 
 def _show_results(path: Path) -> None:
@@ -274,7 +257,7 @@ def _show_runs(folder: Path) -> None:
         read_answer(results.manifest, folder / MANIFEST)
     frame = results.to_dataframe()
     rows = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
-    if gave_json({"command": "show", "manifest": dict(results.manifest), "rows": rows}):
+    if gave_json({"manifest": dict(results.manifest), "rows": rows}):
         return
     print(results.headline(len(frame)))
     failed = results.manifest.get("failed", {})

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import simulator
 from advisor.cli.asked import next_line
-from advisor.cli.declared import only_with, option
-from advisor.cli.inputs import ScenarioFile
+from advisor.cli.declared import argument, only_with, option
+from advisor.cli.inputs import SCENARIO, SCENARIO_HELP
 from advisor.cli.options import (
     LEVEL,
     Changes,
@@ -20,7 +20,7 @@ from advisor.cli.options import (
     folder,
     load_changed,
 )
-from advisor.cli.outputs import check_room, finish, report_in
+from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting
 from simulator import ScenarioError, files
 
@@ -54,9 +54,9 @@ class Files:
 
 
 def simulate(
-    scenario: ScenarioFile,
     asked: Asked,
     files_of: Files,
+    scenario: Path = argument(SCENARIO_HELP, metavar="SCENARIO", **SCENARIO),
     output: Path | None = folder("report.html, runs.csv, processes.csv, manifest.json, charts"),
     table_form: TableForm = "csv",
 ) -> None:
@@ -76,23 +76,23 @@ def simulate(
         shown = simulation.shown_in_timeline(loaded, asked.replications, number, files_of.configuration)
     check_room(output, folder=True, needed_bytes=simulation.needed_bytes(loaded, asked.replications))
     drawn = output is not None or (shown is not None and number == 0)
-    with counting("simulating") as text:
-        given: Any = {"replications": asked.replications, "seed": asked.seed, "engine": asked.engine}
-        runs = simulator.run(loaded, **given, log_replications=int(drawn), progress=text)
+    given: Any = {"replications": asked.replications, "seed": asked.seed, "engine": asked.engine}
+    runs = simulator.run(loaded, **given, log_replications=int(drawn), progress=counting("simulating"))
     runs = simulator.reaching(loaded, runs)
     found = simulation.simulation_of(loaded, runs, level=asked.level)
     again = () if asked.changes else (next_line("advise", "who should get how much", output="out/advice"),)
     page = simulation.page_of_runs(loaded, runs, found, again, drawn=output is not None)
 
-    def write() -> None:
-        if output is not None:
-            simulation.save_simulation(loaded, runs, output, found, page, stored)
+    def more() -> None:
         if files_of.jobs is not None:
             files.write_pieces(files_of.jobs, simulator.job_lines(loaded, runs, files_of.jobs.suffix))
         if timeline is not None and shown is not None:
             simulation.save_timeline(loaded, runs, timeline, simulation=found, replication=number, shown=shown)
 
-    finish(found, page, write=write, said=report_in(output), form=table_form)
+    def write(folder: Path) -> None:
+        simulation.save_simulation(loaded, runs, folder, found, page, stored)
+
+    finish(found, page, output, write=write, more=more, form=table_form)
 
 
 def check_endings(named: dict[str, tuple[Path | None, tuple[str, ...]]]) -> None:

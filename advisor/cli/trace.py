@@ -4,10 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 import simulator
-from advisor.cli.declared import only_without, option
+from advisor.cli.declared import argument, only_without, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import lines, warned
 from advisor.cli.options import COLUMN, LENGTH, Plot
@@ -29,8 +27,8 @@ class Windows:
 
 
 def trace(
-    path: Annotated[Path, typer.Argument(metavar="TRACE.csv", help="A load trace (traces/README.md).", **INPUT)],
     windows: Windows,
+    path: Path = argument("A load trace (traces/README.md).", metavar="TRACE.csv", **INPUT),
     column: Annotated[str | None, COLUMN] = None,
     resample: str | None = option("Make equal steps of this length first, such as 1s."),
     plot: Plot = None,
@@ -69,12 +67,11 @@ def _bounds(curves: "models.LoadFunctions", ideals: list[float], asked: dict[str
     rows = [(f"{curves.t_s[row]:g} s", f"{curves.l_min[row]:.4f}", f"{curves.l_max[row]:.4f}") for row in shown]
     ends = [[_ends(run[name]) for name in ("ideal_s", "time_min_s", "time_max_s")] for run in runs]
     show(
-        {"format": 1, "command": "lab trace"} | asked | columns | {"runs": runs},
+        asked | columns | {"runs": runs},
         [
             blocks.table("", ("window", "l_min", "l_max"), rows, text_columns=0),
             blocks.table("", ("on an idle PE", "least load", "greatest"), ends, text_columns=0),
         ],
-        {},
     )
 
 
@@ -94,7 +91,7 @@ def _study(
     rows = load_study(found, lengths, window=width)
     if plot is not None:
         simulator.plots.load_study(rows, step_s=step_s).save(plot)
-    about = {"format": 1, "command": "lab trace", "step_s": step_s, "window": width}
+    about = {"step_s": step_s, "window": width}
     cells = [
         (
             f"{row.history * step_s:g} s",
@@ -112,4 +109,4 @@ def _study(
     table = blocks.table(
         "", ("history", "hit ratio", "at window", "area", "distance", "forecasts"), cells, text_columns=0
     )
-    show(about | {"rows": [row.to_dict() for row in rows]}, [table, lines(*warned(few))], {})
+    show(about | {"rows": [row.to_dict() for row in rows]}, [table, lines(*warned(few))])

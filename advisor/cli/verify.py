@@ -2,30 +2,23 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import simulator
 from advisor.cli.asked import next_line
-from advisor.cli.declared import only_without, option
+from advisor.cli.declared import argument, only_without, option
 from advisor.cli.inputs import SCENARIO
 from advisor.cli.options import LEVEL, Level, PrintedForm, ScenarioSeed, folder
-from advisor.cli.outputs import nothing_lost, show
-from advisor.cli.progress import progress_lines
-from simulator import Interrupted, documents, files, units
-
-if TYPE_CHECKING:
-    from advisor.verification.check import Verified, VerifyPlan
+from advisor.cli.outputs import finish
+from advisor.cli.progress import goes_on, of_time
+from simulator import documents, files, units
 
 
 def verify(
-    what: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SCENARIO_OR_ADVICE", help="A scenario file, or a folder that `advise -o` wrote.", **SCENARIO
-        ),
-    ],
+    what: Path = argument(
+        "A scenario file, or a folder that `advise -o` wrote.", metavar="SCENARIO_OR_ADVICE", **SCENARIO
+    ),
     command: str | None = option(
         "What each rank runs instead of our matmul, stencil or farm; {rank}, {first}, {units}, {processes}."
     ),
@@ -52,6 +45,7 @@ def verify(
     from advisor.report.verification import page_with_scorecard
     from advisor.verification.applications import parse_command
     from advisor.verification.asking import check_document, plan_verification
+    from advisor.verification.check import verify as check
 
     budget_s = units.parse_duration(budget, field="--budget")
     words = None if command is None else parse_command(command)
@@ -63,24 +57,17 @@ def verify(
     files.make_folder(output)
     kept = output / f"runs-{plan.key.partition(':')[2][:8]}.jsonl"  # another plan's runs are not ours to remove
     with files.alone(output):
-        found = _run(plan, kept)
-        again = next_line("verify", "really run again", budget=budget)
-        document, page = documents.to_dict(found), page_with_scorecard(found, (again,))
-        with nothing_lost(document, lambda: show(document, page, {}, form=table_form)):
-            files.set_aside(output, ("verification.json", "report.html"))
-            files.write_json(output / "verification.json", document)
-            files.write_text(output / "report.html", render_page(page))
+        said = of_time(plan.budget_s)
+        with goes_on(f"{kept} keeps every run made"):
+            found = check(plan, kept=kept, on_progress=lambda _, share: said("verify", share))
+        page = page_with_scorecard(found, (next_line("verify", "really run again", budget=budget),))
+
+        def write(folder: Path) -> None:
+            files.set_aside(folder, ("verification.json", "report.html"))
+            files.write_json(folder / "verification.json", documents.to_dict(found))
+            files.write_text(folder / "report.html", render_page(page))
+
+        finish(found, page, output, write=write, form=table_form)
         files.remove(kept)
-    show(document, page, {"Report": str(output / "report.html")}, form=table_form)
     if not found.within_2_percent:
         raise typer.Exit(1)
-
-
-def _run(plan: "VerifyPlan", kept: Path) -> "Verified":
-    from advisor.verification.check import verify as check
-
-    try:
-        with progress_lines(plan.budget_s) as said:
-            return check(plan, kept=kept, on_progress=lambda _, share: said("verify", share))
-    except KeyboardInterrupt as error:
-        raise Interrupted(f"interrupted; {kept} keeps every run made, the same command goes on from there") from error

@@ -11,11 +11,11 @@ import typer
 
 import simulator
 from advisor.cli.asked import next_line
-from advisor.cli.declared import Given, Only, only_with, only_without, option
+from advisor.cli.declared import Given, Only, argument, only_with, only_without, option
 from advisor.cli.inputs import SCENARIO
 from advisor.cli.options import LEVEL, Level, Replications, ScenarioSeed, TableForm, folder, gave_json
-from advisor.cli.outputs import check_room, finish, report_in
-from advisor.cli.progress import counting_lines
+from advisor.cli.outputs import check_room, finish
+from advisor.cli.progress import counting, waiting
 from simulator import ScenarioError, files, units
 
 if TYPE_CHECKING:
@@ -36,11 +36,6 @@ MOST_ERRORS = 20
 
 def _varied(given: Given) -> str:
     return "with several --vary" if len(given["vary"] or ()) > 1 else "with one --vary"
-
-
-Scenario = Annotated[
-    Path, typer.Argument(metavar="SCENARIO", help="The base: a scenario file, or a shipped one.", **SCENARIO)
-]
 
 
 @dataclass(frozen=True)
@@ -72,9 +67,9 @@ class Workers:
 
 
 def whatif(
-    scenario: Scenario,
     points: Points,
     where: Workers,
+    scenario: Path = argument("The base: a scenario file, or a shipped one.", metavar="SCENARIO", **SCENARIO),
     output: Path | None = folder("points, their table, report.html, manifest.json"),
     table_form: Annotated[TableForm, ALL_POINTS] = "csv",
 ) -> None:
@@ -94,18 +89,15 @@ def whatif(
         _again(plan, where.only, output)
         return
     check_room(output, folder=True, needed_bytes=_needed_bytes(plan))
-    with counting_lines(
-        "points", hint="" if where.dask is None else f"start some with: dask worker {where.dask}"
-    ) as said:
-        swept = sweep(
-            plan,
-            _where(plan, where),
-            folder=output,
-            resume=where.resume,
-            form="parquet" if table_form == "parquet" else "csv",
-            progress=said,
-            waiting=lambda: said(-1, 0),
-        )
+    swept = sweep(
+        plan,
+        _where(plan, where),
+        folder=output,
+        resume=where.resume,
+        form="parquet" if table_form == "parquet" else "csv",
+        progress=counting("points"),
+        waiting=waiting("" if where.dask is None else f"start some with: dask worker {where.dask}"),
+    )
     _tell(swept, scaled, output, form=table_form)
 
 
@@ -145,11 +137,10 @@ def _tell(swept: "Swept", scaled: "ScalingPlan | None", output: Path | None, *, 
     else:
         page = scaling_page(found)
 
-    def write() -> None:
-        if output is not None:
-            files.write_text(output / REPORT, render_page(page))
+    def write(folder: Path) -> None:
+        files.write_text(folder / REPORT, render_page(page))
 
-    finish(found, page, write=write, said=report_in(output), form=form)
+    finish(found, page, output, write=write, form=form)
     if scaled is not None:
         raise typer.Exit(1 if swept.failed else 0)
     lost = [point for point in swept.plan.points if point.hash in swept.failed]

@@ -30,7 +30,7 @@ def advice_page(
         sections=_sections(advice, drawn, top),
         settings=wording.drawn_text(compared.drawn),
         picture=answer_picture(compared, drawn.shares, drawn.timelines, bad=drawn.bad),
-        run=launch_lines(drawn.launches) or run,
+        run=launch_lines(drawn.launches, ", in the folder of this page") or run,
         verdict=advice_verdict(advice, drawn),
         **head(advice.command, advice.warnings, advice.provenance),
     )

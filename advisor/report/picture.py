@@ -195,7 +195,7 @@ def _measured(one: VerifiedConfiguration, best: str, advised: str) -> dict[str, 
 # What to run
 
 
-def launch_lines(text: str) -> tuple[blocks.Command, ...]:
+def launch_lines(text: str, where: str = "") -> tuple[blocks.Command, ...]:
     """The lines of `commands.txt`: what each is for stands above it. Open MPI, then Slurm, come first."""
     lines = [line for line in text.splitlines() if line.strip()]
     found = [
@@ -206,9 +206,7 @@ def launch_lines(text: str) -> tuple[blocks.Command, ...]:
     order = ("Open MPI 5", "Slurm, in", "MPICH, each", "Open MPI up", "Slurm, as", "MPICH")
     places = [_place(one.label, order) for one in found]
     launched = sorted((place, number) for number, place in enumerate(places) if place < len(order))
-    return tuple(
-        replace(found[number], label=f"{found[number].label}, in the folder of this page") for _, number in launched
-    )
+    return tuple(replace(found[number], label=f"{found[number].label}{where}") for _, number in launched)
 
 
 def _place(label: str, order: Sequence[str]) -> int:

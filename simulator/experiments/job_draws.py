@@ -82,7 +82,7 @@ def weeks(stream: Stream, seed: int, draw: int) -> Drawn:
     if cut.whole < 2:
         raise ScenarioError(
             f"stream {stream.name}: it lasts for {cut.whole} whole weeks, and there is nothing to draw from; "
-            "take a longer stream, or draws users or shaken"
+            "take a longer stream, or --draws users or shaken"
         )
     drawn = cut.drawn(randomness.stream(seed, draw, "weeks of jobs"))
     low, high = cut.within(drawn)
@@ -104,7 +104,7 @@ def users(stream: Stream, seed: int, draw: int) -> Drawn:
     count = int(user.max(initial=-1)) + 1
     if count < 2:
         raise ScenarioError(
-            f"stream {stream.name}: its jobs name {count} users, and there is nothing to draw from; take draws weeks"
+            f"stream {stream.name}: its jobs name {count} users, and there is nothing to draw from; take --draws weeks"
         )
     generator = randomness.stream(seed, draw, "users of jobs")
     copies = np.bincount(generator.integers(0, count, count), minlength=count)

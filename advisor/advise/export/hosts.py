@@ -1,7 +1,9 @@
 """Host files, rank files and job scripts: the same ranks as MPICH, Open MPI and Slurm want them said."""
 
 import re
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from advisor.advise.export.layout import Layout
 
@@ -76,19 +78,19 @@ def _natural(host: str) -> list[tuple[bool, int, str]]:
     return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"([0-9]+)", host)]
 
 
-def commands(layout: Layout) -> str:
-    """How each file is used, a line each."""
-    count = len(layout.ranks)
+def commands(layout: Layout, folder: Path = Path()) -> str:
+    """How each file is used, a line each, from where the folder of the files is called so."""
     names = ("hostfile", "rankfile.mpich", "hostfile.openmpi", "rankfile.openmpi", "hostfile.slurm")
-    return launches(layout, names) + _lines(
+    *launched, job, weights = (shlex.quote(str(folder / name)) for name in (*names, "job.slurm", "metis.tpwgts"))
+    return launches(layout, launched) + _lines(
         "# Slurm, as a heterogeneous job",
-        "sbatch job.slurm PROGRAM",
+        f"sbatch {job} PROGRAM",
         "# METIS, parts of these weights",
-        f"gpmetis -tpwgts=metis.tpwgts GRAPH {count}",
+        f"gpmetis -tpwgts={weights} GRAPH {len(layout.ranks)}",
     )
 
 
-def launches(layout: Layout, names: tuple[str, str, str, str, str]) -> str:
+def launches(layout: Layout, names: Sequence[str]) -> str:
     """How host and rank file of MPICH, those of Open MPI, and Slurm's host file are used, by their names."""
     count, (mpich, bound, openmpi, ranks, slurm) = len(layout.ranks), names
     over, over_5 = (" --oversubscribe", ":OVERSUBSCRIBE") if layout.oversubscribed else ("", "")

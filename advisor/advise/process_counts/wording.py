@@ -5,7 +5,7 @@ from typing import Any
 
 from advisor import wording
 from advisor.advise.process_counts.space import Allocations
-from simulator import notebook, plots, units
+from simulator import notebook, plots
 
 Document = Mapping[str, Any]
 TOP = 10
@@ -51,11 +51,11 @@ def sentence(document: Document) -> str:
     more = [f"{each} on {where}" for each, where in rest]
     what = " and ".join([", ".join([what, *more[:-1]]), *more[-1:]])
     found = document["estimate_s"]
-    return f"Run {what}: {units.show_interval(found['mean'], found['low'], found['high'])}{_gained(document)}"
+    return f"Run {what}: {wording.duration(found['mean'])} ({_interval(found)}){_gained(document)}"
 
 
 def _interval(entry: Document) -> str:
-    return units.show_range(entry["low"], entry["high"])
+    return f"{wording.duration(entry['low'])} to {wording.duration(entry['high'])}"
 
 
 def _gained(document: Document) -> str:
@@ -82,12 +82,12 @@ def _lines(document: Document, top: int) -> Iterator[str]:
     ranking = document["ranking"][:top]
     width = max(len(configuration_text(entry["configuration"])) for entry in [*ranking, *document["baselines"]])
     interval = f"{100 * document['level']:g} % interval"
-    yield f"{'configuration':<{width}}{'P':>7}{'estimate':>12}   {interval:<22}{'best':>6}"
+    yield f"{'configuration':<{width}}{'P':>7}{'estimate':>12}   {interval:<26}{'best':>6}"
     for entry in ranking:
         found = entry["estimate_s"]
         yield (
             f"{configuration_text(entry['configuration']):<{width}}{entry['processes']:>7}"
-            f"{wording.duration(found['mean']):>12}   {_interval(found):<22}{wording.probability(entry['p_best']):>6}"
+            f"{wording.duration(found['mean']):>12}   {_interval(found):<26}{wording.probability(entry['p_best']):>6}"
         )
     if document["configurations"] > len(ranking):
         yield f"... of {document['configurations']:,} configurations".replace(",", " ")

@@ -48,7 +48,7 @@ def test_a_table_becomes_a_model_that_is_shown_and_asked(tmp_path):
     [
         (
             ["--replay", "good.csv", "--cache", "L3"],
-            "--cache: 'L3' is no NAME=SIZE, such as L3=32MiB",
+            "--cache is 'L3'; give NAME=SIZE, such as L3=32MiB",
         ),
         (["--command", "true {n}"], "1 --command, 0 --size and 0 --volume do not belong together"),
     ],

@@ -51,7 +51,7 @@ def run(tmp_path, *words, timeout=60):
         (["lab", "characterise", "my.py:f"], "arguments: n missing"),
         (
             ["lab", "characterise", "my.py:f", "--args", "n=5", "--sizes", "1,b"],
-            "--sizes is '1,b'; give whole numbers with commas between",
+            "--sizes: 'b' is no whole number from 1 to 1000000000; give such numbers",
         ),
         (["lab", "characterise", "my.py:names", "--args", "n=5"], "list comprehension cannot be analysed"),
         (["lab", "characterise", "matmul", "--hardware", "bad.json"], "bad.json: kind 'memory' is no resource model"),

@@ -51,7 +51,7 @@ def test_every_command_has_a_task_and_what_it_is_about_in_one_line_of_eighty_col
     listing = apportion("--help").stdout
     assert max(map(len, listing.splitlines())) <= 80
     for task, own in TASKS.items():
-        for name, (_, about) in own.items():
+        for name, about in own.items():
             assert re.search(rf"^  {name} +{re.escape(about)}$", listing.partition(f"{task}:")[2], re.MULTILINE)
 
 

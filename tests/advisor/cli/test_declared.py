@@ -25,7 +25,7 @@ def leaves(command, names=()):
         yield " ".join(names), command
 
 
-DECLARING = {"option", "typer.Option", "typer.Argument"}
+DECLARING = {"option", "argument", "typer.Option", "typer.Argument"}
 COMMANDS = dict(leaves(root()))
 OPTIONS = {
     name: {option_name(param): param for param in command.params if param.param_type_name == "option"}

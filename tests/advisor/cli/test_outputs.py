@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from advisor.cli.commands import LEAVES, root
-from advisor.cli.outputs import FOLDERS, GROWING, WRITTEN
+from advisor.cli.outputs import FOLDERS, WRITTEN
 from simulator import ScenarioError, files, shipped
 from tests.support.command_line import ROOT, apportion, apportion_here, check_refused, started
 
@@ -68,17 +68,12 @@ configurations: {equal: {partition: equal}}
 """
 
 COMMANDS = {name: (run, paths) for name, run, paths in commands()}
-LOOKED_AT = [
-    (name, path)
-    for name, (_, paths) in COMMANDS.items()
-    for path in paths
-    if path in WRITTEN or (path == "kept" and name in GROWING)
-]
+LOOKED_AT = [(name, path) for name, (_, paths) in COMMANDS.items() for path in paths if path in WRITTEN]
 
 
 def test_every_path_of_every_command_is_known_as_read_or_written():
     paths = {(name, path) for name, (_, found) in COMMANDS.items() for path in found}
-    reads = {(name, path) for name, path in paths if path in READ or (path == "kept" and name not in GROWING)}
+    reads = {(name, path) for name, path in paths if path in READ}
     assert paths == reads | set(LOOKED_AT)
     assert set(FOLDERS) <= set(COMMANDS)
     assert len(LOOKED_AT) > 30
