@@ -42,7 +42,7 @@ LINES = {
     "simulator/platform": (4_410, 4_000),
     "simulator/programs": (6_260, 6_260),
     "simulator/scheduling": (2_020, 1_900),
-    "simulator/scenario_file": (6_942, 5_800),
+    "simulator/scenario_file": (6_932, 5_800),
     "simulator/engines": (11_335, 10_833),
     "simulator/results": (4_685, 4_263),
     "simulator/experiments": (1_660, 1_540),

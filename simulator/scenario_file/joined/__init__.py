@@ -17,9 +17,10 @@ from simulator.base.names import compact, counted, expanded
 from simulator.base.provenance import provenance
 from simulator.models.doubt import Noise
 from simulator.models.memory import MemoryLevel
+from simulator.models.network import MessageModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.foreign.slurm import switched_nodes
-from simulator.platform.networks.link import Link, model_of
+from simulator.platform.networks.link import Link
 from simulator.platform.nodes import Node
 from simulator.scenario_file.joined.inputs import CalibratedNode, Inputs, LinkFile, read_inputs
 from simulator.scenario_file.joined.kinds import RULE, Likeness, common_band, doubts, kinds_of, likeness, shared_by
@@ -129,24 +130,18 @@ class Kind:
 
 @dataclass(frozen=True)
 class Links:
-    """Links of a scenario file between nodes and, if known, within one."""
+    """Message times between nodes and, if known, within one."""
 
-    between: Data
-    within: Data | None
+    between: MessageModel
+    within: MessageModel | None
     tree: Data | None = None
     """Link, uplink and switches of a network of two levels, where they are known."""
 
 
-@dataclass(frozen=True)
-class Written:
-    """The text, and all warnings, which stand in it too."""
-
-    text: str
-    warnings: tuple[str, ...]
-
-
-def scenario_text(kinds: Sequence[Kind], links: Links, *, kernel: str, made: Data, warnings: Sequence[str]) -> Written:
-    """The scenario: every node of every kind, an application of the kernel's own with equal parts."""
+def scenario_text(
+    kinds: Sequence[Kind], links: Links, *, kernel: str, made: Data, warnings: Sequence[str]
+) -> tuple[str, tuple[str, ...]]:
+    """Every node of every kind, an application of the kernel's own with equal parts; and all warnings, also in it."""
     able = [kind for kind in kinds if kernel in kind.speeds]
     chosen = example(kernel, _room(able, kernel))
     said = [*warnings]
@@ -166,7 +161,7 @@ def scenario_text(kinds: Sequence[Kind], links: Links, *, kernel: str, made: Dat
         "seed": 0,
     }
     unique = tuple(dict.fromkeys(said))
-    return Written(written(document, head=list(_head(kinds, chosen, made, unique))), unique)
+    return written(document, head=list(_head(kinds, chosen, made, unique))), unique
 
 
 def _head(kinds: Sequence[Kind], chosen: Example, made: Data, warnings: Sequence[str]) -> Iterator[str]:
@@ -186,12 +181,13 @@ def _head(kinds: Sequence[Kind], chosen: Example, made: Data, warnings: Sequence
 
 def _platform(kinds: Sequence[Kind], links: Links) -> Data:
     nodes = [_node(kind) for kind in kinds]
+    link, loopback = links.between.to_data(), (links.within or links.between).to_data()
     if links.tree is not None:
-        tree = {"topology": "tree", "contention": "fair", **links.tree, "loopback": links.within or links.between}
+        tree = {"topology": "tree", "contention": "fair", **links.tree, "loopback": loopback}
         return {"nodes": nodes, "network": tree}
     if links.within is None:
-        return {"nodes": nodes, "link": links.between}
-    network = {"topology": "mesh", "link": links.between, "loopback": links.within}  # no contention: as a uniform one
+        return {"nodes": nodes, "link": link}
+    network = {"topology": "mesh", "link": link, "loopback": loopback}  # no contention: as a uniform one
     return {"nodes": nodes, "network": network}
 
 
@@ -340,17 +336,17 @@ def join_platform(
     made["inputs"] |= {} if topology is None else {str(topology): files.digest(files.read_bytes(topology))}
     chosen = _kernel(inputs.nodes, kernel)
     said = doubts(inputs.nodes, inputs.links, now=datetime.fromisoformat(made["made"]), most_days=most_days)
-    written = scenario_text(
+    text, warnings = scenario_text(
         kinds, links, kernel=chosen, made=made, warnings=(*said, *notes, *of_switches, *_about_links(inputs, links))
     )
     nodes = tuple(inputs.nodes)
     pairs = combinations(range(len(nodes)), 2)
     return JoinedPlatform(
-        text=written.text,
+        text=text,
         kinds=tuple(kinds),
         nodes=nodes,
         likenesses=tuple((one, other, likeness(nodes[one], nodes[other])) for one, other in pairs),
-        warnings=written.warnings,
+        warnings=warnings,
         provenance=made,
     )
 
@@ -365,8 +361,7 @@ def _switched(
         return links, []
     names = [name for kind in kinds for name in expanded(kind.names)]
     switched = switched_nodes(path, names)
-    model = model_of(links.between)
-    own = model.latency_s / 2, model.bandwidth_bytes_per_s
+    own = links.between.latency_s / 2, links.between.bandwidth_bytes_per_s
     notes = [
         *switched.notes,
         f"{path}: a node's link has half the latency measured between two nodes: they are taken to hang on one switch",
@@ -479,9 +474,9 @@ def _links(found: Sequence[LinkFile]) -> Links:
     within = [link for link in found if link.within_node]
     between = [link for link in found if not link.within_node]
     if len(found) == 1:
-        return Links(found[0].data, None)
+        return Links(found[0].model, None)
     if len(within) == len(between) == 1:
-        return Links(between[0].data, within[0].data)
+        return Links(between[0].model, within[0].model)
     sources = ", ".join(link.source for link in found)
     raise ScenarioError(f"{sources}: these are {len(found)} networks; give one between nodes and one within a node")
 

@@ -123,12 +123,12 @@ class CalibratedNode:
     """A node with what was measured on it."""
 
     source: str
-    host: str | None
-    cpu_model: str | None
-    pe_count: int | None
-    memory_bytes: int | None
-    swap_bytes: int | None
-    speeds: dict[str, SpeedBand]
+    host: str | None = None
+    cpu_model: str | None = None
+    pe_count: int | None = None
+    memory_bytes: int | None = None
+    swap_bytes: int | None = None
+    speeds: dict[str, SpeedBand] = field(default_factory=dict)
     caches: tuple[SharedCache, ...] = ()
     groups: tuple[CacheGroups, ...] = ()
     """The PEs that share caches, where the system or hwloc reported them."""
@@ -144,8 +144,7 @@ class LinkFile:
     """Message times of a file."""
 
     source: str
-    data: Data
-    """As a link of a scenario file."""
+    model: MessageModel
     within_node: bool
     """Whether they were measured between processes of one machine."""
     calibration: Calibration
@@ -197,7 +196,6 @@ def node_of(form: NodeFile, source: str, *, unnamed: str = UNNAMED, places: Sequ
         parts.pe_count,
         parts.memory_bytes,
         parts.swap_bytes,
-        speeds={},
         caches=parts.data_caches,
         groups=cache_groups([core.cpu for core in parts.pes], parts.caches),
     )
@@ -225,7 +223,7 @@ def _speed_node(document: Document, source: str, *, unnamed: str) -> CalibratedN
     machine = made_of(form.provenance, source).machine
     if machine is None:
         said = f"{source}: says no machine; taken for a node of one PE, its memory not known"
-        node = CalibratedNode(source, None, None, None, None, None, speeds={}, warnings=(said,))
+        node = CalibratedNode(source, warnings=(said,))
     else:
         node = CalibratedNode(
             source,
@@ -234,7 +232,6 @@ def _speed_node(document: Document, source: str, *, unnamed: str) -> CalibratedN
             machine.pe_count,
             min(machine.memory_bytes, machine.memory_limit_bytes or machine.memory_bytes),
             machine.swap_bytes,
-            speeds={},
             caches=_data_caches(machine),
         )
     return _with_speed(node, document, source, unnamed=unnamed)
@@ -306,7 +303,7 @@ def _link(document: Document, source: str) -> LinkFile:
         form = NetworkFile.of(document, source)
         model, warnings = form.model.form, tuple(_own_warnings(form.warnings, source))
     calibration = Calibration(source, "network", made_of(document.get("provenance"), source))
-    return LinkFile(source, model.to_data(), is_of_one_machine(document), calibration, warnings)
+    return LinkFile(source, model, is_of_one_machine(document), calibration, warnings)
 
 
 def _own_warnings(said: Sequence[str], source: str) -> list[str]:
