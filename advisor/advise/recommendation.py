@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -760,7 +760,7 @@ def _ranking_rows(made: Recommendation) -> list[dict[str, Any]]:
 def makespans_of(made: Recommendation) -> plots.Drawing:
     """The predicted makespans of the best candidates."""
     shown = [made.candidates[one.candidate] for one in made.ranking.ranked[: notebook.MOST_ROWS]]
-    rows = [{"name": one.name, "predicted_makespan_s": asdict(made.described(one.name))} for one in shown]
+    rows = [plots.Makespan.of(one.name, made.described(one.name)) for one in shown]
     return plots.makespans(rows, made.configuration.name, level=made.level)
 
 

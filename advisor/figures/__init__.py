@@ -1,5 +1,6 @@
 """Figures for papers: those of the page of a result, of a model or of a load trace, and the file of one."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -137,8 +138,8 @@ def _of_table(path: Path) -> Drawable:
 def _of_document(document: dict[str, Any], path: Path, *, folder: Path) -> Drawable:
     kind, command = str(document.get("kind")), str(document.get("command"))
     if (kind in MODELS and "model" in document) or kind in {"runtime", "neighbours", "process_count"}:
-        what, drawings = MODELS[kind](path)
-        return Drawable(what, _panels(drawings))
+        what, drawings_of = MODELS[kind]
+        return Drawable(what, _panels(drawings_of(path)))
     if kind != "sweep" and command not in COMMANDS and command not in READ:
         raise ScenarioError(f"{path}: this is no result of {WRITERS}; name a folder or a file that one of them wrote")
     what, counted = "whatif" if kind == "sweep" else command, command == "advise" and "best" in document
@@ -178,41 +179,28 @@ def _of_page(answer: Any, _folder: Path) -> Iterator[plots.Drawing]:
 # Models
 
 
-def _speed(path: Path) -> tuple[str, list[plots.Drawing]]:
+def _speed(path: Path) -> list[plots.Drawing]:
     found = calibration.load_speed_model(path)
-    return "speed model", [plots.speed(found.model, () if hasattr(found.model, "bands") else found.points)]
+    return [plots.speed(found.model, () if hasattr(found.model, "bands") else found.points)]
 
 
-def _memory(path: Path) -> tuple[str, list[plots.Drawing]]:
-    return "memory model", [plots.memory(calibration.load_memory_model(path).model)]
-
-
-def _network(path: Path) -> tuple[str, list[plots.Drawing]]:
-    found = calibration.load_network_model(path)
-    return "network model", [plots.network(found.to_dict(), form=found.model.form)]
-
-
-def _neighbours(path: Path) -> tuple[str, list[plots.Drawing]]:
-    return "model of neighbours", [plots.neighbours(calibration.read_neighbours(path))]
-
-
-def _runtime(path: Path) -> tuple[str, list[plots.Drawing]]:
+def _runtime(path: Path) -> list[plots.Drawing]:
     model = calibration.load_runtime_model(path)
-    return "run-time model", [plots.runtime(model, over=name) for name in model.names]
+    return [plots.runtime(model, over=name) for name in model.names]
 
 
-def _process_counts(path: Path) -> tuple[str, list[plots.Drawing]]:
-    return "model of process counts", [plots.process_counts(calibration.load_allocation_fit(path))]
-
-
-MODELS: Mapping[str, Callable[[Path], tuple[str, list[plots.Drawing]]]] = {
-    "speed": _speed,
-    "memory": _memory,
-    "network": _network,
-    "neighbours": _neighbours,
-    "runtime": _runtime,
-    "process_count": _process_counts,
+MODELS: Mapping[str, tuple[str, Callable[[Path], list[plots.Drawing]]]] = {
+    "speed": ("speed model", _speed),
+    "memory": ("memory model", lambda path: [plots.memory(calibration.load_memory_model(path).model)]),
+    "network": ("network model", lambda path: [plots.network(calibration.load_network_model(path))]),
+    "neighbours": ("model of neighbours", lambda path: [plots.neighbours(calibration.read_neighbours(path))]),
+    "runtime": ("run-time model", _runtime),
+    "process_count": (
+        "model of process counts",
+        lambda path: [plots.process_counts(calibration.load_allocation_fit(path))],
+    ),
 }
+"""Kind of a model's file -> what it is called, and its figures."""
 
 
 # Results of commands whose page has other figures, or that have none
@@ -224,7 +212,7 @@ def _level(document: Document) -> float:
 
 
 def _simulated(found: Simulation, _folder: Path) -> Iterator[plots.Drawing]:
-    rows = [{"name": one.name, "predicted_makespan_s": vars(one.makespan_s)} for one in found.configurations]
+    rows = [plots.Makespan.of(one.name, one.makespan_s) for one in found.configurations]
     yield plots.makespans(rows, level=found.drawn.held)
 
 
@@ -245,19 +233,18 @@ def _points(frame: "pd.DataFrame", name: str, shown: str, *, level: float) -> pl
     series = {}
     for configuration, own in frame.groupby("configuration", sort=False):
         first = own.drop_duplicates(name).set_index(own.drop_duplicates(name)[name].astype(str))
-        rows = [first.loc[text] if text in first.index else None for text in texts]
-        series[str(configuration)] = [
-            {} if row is None else {"mean": row["mean_s"], "low": row["low_s"], "high": row["high_s"]} for row in rows
-        ]
+        series[str(configuration)] = [_row(first.loc[text], text) if text in first.index else None for text in texts]
     below = f"{shown}{f' in {unit}' if unit else ''}"
     return plots.points(
-        places or list(range(len(texts))), _known(series), below=below, level=level, names=() if places else texts
+        places or list(range(len(texts))), series, below=below, level=level, names=() if places else texts
     )
 
 
-def _known(series: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
-    """Numbers of NumPy as Python's own."""
-    return {name: [{key: float(value) for key, value in row.items()} for row in rows] for name, rows in series.items()}
+def _row(row: Any, name: str) -> plots.Makespan:
+    """A row of the table of points; what is not known has no number there."""
+    mean, *ends = (float(row[f"{part}_s"]) for part in ("mean", "low", "high", "run_low", "run_high"))
+    low, high, run_low, run_high = (None if math.isnan(end) else end for end in ends)
+    return plots.Makespan(name, mean, (low, high), (run_low, run_high))
 
 
 def _numbers(texts: list[str]) -> tuple[list[float], str]:
@@ -272,14 +259,10 @@ def _numbers(texts: list[str]) -> tuple[list[float], str]:
     return [], ""
 
 
-def _best_rows(frame: "pd.DataFrame", names: list[str], changed: list[str]) -> list[dict[str, Any]]:
+def _best_rows(frame: "pd.DataFrame", names: list[str], changed: list[str]) -> list[plots.Makespan]:
     """The best configuration of each point."""
-    rows = []
-    for _, own in frame.groupby("point", sort=True):
-        row = own.sort_values("mean_s").iloc[0]
-        said = {part: float(row[f"{part}_s"]) for part in ("mean", "low", "high", "run_low", "run_high")}
-        rows.append({"name": _named(row, names, changed), "predicted_makespan_s": said})
-    return rows[:MOST_POINTS]
+    best = [own.sort_values("mean_s").iloc[0] for _, own in frame.groupby("point", sort=True)]
+    return [_row(row, _named(row, names, changed)) for row in best[:MOST_POINTS]]
 
 
 def _named(row: Any, names: list[str], changed: list[str]) -> str:
@@ -297,15 +280,16 @@ def _ran_jobs(ran: RanJobs, folder: Path) -> Iterator[plots.Drawing]:
 
 
 def _process_counts_advised(document: Document, _folder: Path) -> Iterator[plots.Drawing]:
-    def row(one: Document) -> dict[str, Any]:
+    def row(one: Document) -> plots.Makespan:
         of_kinds = [
             f"{given['pes']} {kind} x {given['procs']}" for kind, given in one["configuration"].items() if given["pes"]
         ]
-        return {"name": one.get("name") or " + ".join(of_kinds), "predicted_makespan_s": one["estimate_s"]}
+        took = one["estimate_s"]
+        return plots.Makespan(one.get("name") or " + ".join(of_kinds), took["mean"], (took["low"], took["high"]))
 
     ranked = [row(one) for one in document["ranking"][:MOST_RANKED]]
-    rows = [*ranked, *map(row, document["baselines"])]
-    yield plots.makespans(rows, ranked[0]["name"], level=_level(document), kind="ranking")
+    rows = [*ranked, *(row(one) for one in document["baselines"] if one["estimate_s"] is not None)]
+    yield plots.makespans(rows, ranked[0].name, level=_level(document), kind="ranking")
 
 
 def _divided(document: Document, _folder: Path) -> Iterator[plots.Drawing]:

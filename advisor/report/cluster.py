@@ -59,6 +59,12 @@ class KernelSpeeds:
     pe: str
     points: tuple[SpeedPoint, ...]
 
+    @property
+    def curve(self) -> plots.Curve:
+        """What the figure takes."""
+        known = [(one.size_elements, one.speed.low, one.speed.mid, one.speed.high, one.stable) for one in self.points]
+        return plots.Curve(self.name, self.pe, [plots.CurvePoint(*one) for one in known])
+
 
 @dataclass(frozen=True)
 class MeasuredLoad:
@@ -218,9 +224,8 @@ def _load_section(load: MeasuredLoad) -> blocks.Section:
 def _speeds_section(result: ClusterResult) -> blocks.Section:
     """Speed bands as a figure, and how they are known."""
     machine = result.provenance.machine
-    caches = () if machine is None else documents.to_dict(machine.caches)
     figure = blocks.Figure(
-        plots.kernels([documents.to_dict(entry) for entry in result.kernels], caches=caches),
+        plots.kernels([one.curve for one in result.kernels], caches=() if machine is None else machine.caches),
         "Measured speed over problem size, on a logarithmic axis. Line: median in CPU time. Band: without the outer "
         "tenths of the runs; those that other programs disturbed are left out. Dotted: size at which the data fill a "
         "cache. Hollow mark: not stable.",

@@ -10,7 +10,7 @@ from advisor.advise.explanation.doubt_sources import UNSTATED, Share
 from advisor.advise.measured_again import MeasuredAgain
 from advisor.results import Compared
 from advisor.wording import percent
-from simulator import blocks, documents, plots, units
+from simulator import blocks, plots, units
 
 HEADING = "Why, and how far it holds"
 NONE = "Not asked for: with --explain, advise tells why, and what it is sensitive to."
@@ -94,7 +94,11 @@ def _cost_rows(why: Reasons) -> list[list[str]]:
 
 
 def _sensitivity(compared: Compared, found: Explanation, effort: Effort) -> Iterator[blocks.Block]:
-    drawn = plots.sensitivity(documents.to_dict(found.sensitivity))
+    effects = {
+        one.parameter: [plots.Effect(of.change, of.makespan, of.low, of.high) for of in one.effects]
+        for one in found.sensitivity
+    }
+    drawn = plots.sensitivity(effects)
     if not drawn:
         return
     least = effort.search_regret

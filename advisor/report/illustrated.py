@@ -131,7 +131,7 @@ def _platform(scenario: Scenario) -> Iterator[blocks.Block]:
     pes, kernel, kinds = scenario.platform.pes, scenario.application.kernel, kinds_of(scenario)
     first = [pes[kind.pes[0]] for kind in kinds]
     curves = [
-        {"name": kernel, "pe": kind.name, "points": _points(pe.speed_of(kernel))}
+        plots.Curve(kernel, kind.name, _points(pe.speed_of(kernel)))
         for kind, pe in zip(kinds, first, strict=True)
         if pe.speed_of(kernel).sizes.size > 1
     ]
@@ -153,10 +153,10 @@ def _platform(scenario: Scenario) -> Iterator[blocks.Block]:
         yield from _load_blocks(pe)
 
 
-def _points(band: SpeedBand) -> list[dict[str, Any]]:
+def _points(band: SpeedBand) -> list[plots.CurvePoint]:
     """What the figure takes."""
     knots = zip(*(curve.tolist() for curve in (band.sizes, band.low, band.mid, band.high)), strict=True)
-    return [{"size_elements": size, "speed": {"low": low, "mid": mid, "high": high}} for size, low, mid, high in knots]
+    return [plots.CurvePoint(*knot) for knot in knots]
 
 
 def _speed_text(band: SpeedBand) -> str:

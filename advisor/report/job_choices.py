@@ -196,7 +196,7 @@ def _metric_blocks(found: Comparison, name: str, rows: Sequence[DifferenceFacts]
     metric, bases = METRICS[name], {one.base for one in rows}
     base = rows[0].base if len(bases) == 1 else None
     drawn = plots.differences(
-        [{**vars(one.apart), "name": _pair(one, base), "sure": one.verdict in {"less", "more"}} for one in rows],
+        [_apart(_pair(one, base), one.apart, sure=one.verdict in {"less", "more"}) for one in rows],
         axis=f"difference of the {metric.said}{f' in {metric.unit}' if metric.unit else ''}",
         title=f"Differences of the {metric.said}",
         level=found.level,
@@ -216,6 +216,15 @@ def _metric_blocks(found: Comparison, name: str, rows: Sequence[DifferenceFacts]
         cells,
         note=f"No interval: {why}." if why else "",
     )
+
+
+def _is_sure(one: Apart, level: float) -> bool:
+    return one.holm is not None and one.holm < 1 - level
+
+
+def _apart(name: str, one: Apart, *, sure: bool) -> plots.Apart:
+    """What a figure takes."""
+    return plots.Apart(name, one.mean, (one.low, one.high), (one.low_together, one.high_together), sure)
 
 
 def _pair(one: DifferenceFacts, base: str | None) -> str:
@@ -268,14 +277,7 @@ def _changes(found: JobsAdvised) -> Iterator[blocks.Block]:
     level, metric = found.compared.level, METRICS[found.objective]
     better = "lower" if metric.less_is_better else "higher"
     drawn = plots.differences(
-        [
-            {
-                **vars(one.gain),
-                "name": _with_chance(one),
-                "sure": one.gain.holm is not None and one.gain.holm < 1 - level,
-            }
-            for one in changes
-        ],
+        [_apart(_with_chance(one), one.gain, sure=_is_sure(one.gain, level)) for one in changes],
         axis=f"{metric.said} is {better} by{f' in {metric.unit}' if metric.unit else ''}",
         title="Gain of each change",
         level=level,

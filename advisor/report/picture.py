@@ -3,13 +3,12 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from advisor import wording
 from advisor.report.timelines import BAD, Timeline, TooLong, run_rows
 from advisor.results import Compared, Strategy
 from advisor.verification.check import VerifiedConfiguration
-from simulator import Share, blocks, documents, gathered_shares, plots
+from simulator import Share, blocks, gathered_shares, plots
 
 MOST_RUN_ROWS = 12
 """Rows of all runs in the picture; of more processes, PEs, nodes or parts of them are gathered."""
@@ -55,10 +54,7 @@ def predicted_figure(
     """What both are predicted to take; none where there is one alone."""
     if before is None or before.predicted.mean is None:
         return None
-    rows = [
-        {"name": name, "predicted_makespan_s": vars(one.predicted)}
-        for name, one in zip(names, (before, best), strict=True)
-    ]
+    rows = [plots.Makespan.of(name, one.predicted) for name, one in zip(names, (before, best), strict=True)]
     drawn = plots.makespans(rows, names[1], mark=names[1], level=compared.drawn.held)
     return blocks.Figure(drawn, "Predicted mean makespans; no real run has checked them.") if drawn else None
 
@@ -181,15 +177,15 @@ def measured_figure(
         return None
     ran.sort(key=lambda one: (one.name != best, one.measured_median_s or 0.0))  # the advised one stays
     shown = sorted(ran[:MOST_MAKESPANS], key=verification.index)
-    drawn = plots.verification([_measured(one, best, advised) for one in shown], from_zero=True)
+    drawn = plots.verification(
+        [plots.Checked.of(one, _named(one.name, best, advised)) for one in shown], from_zero=True
+    )
     more = f" The fastest {len(shown)} of {len(ran)}, and what was advised." if len(shown) < len(ran) else ""
     return blocks.Figure(drawn, f"Real runs on this machine against what was predicted before them.{more}")
 
 
-def _measured(one: VerifiedConfiguration, best: str, advised: str) -> dict[str, Any]:
-    name = f"{advised} ({one.name})" if one.name == best else CALLED.get(one.name, one.name)
-    found: dict[str, Any] = documents.to_dict(one)
-    return found | {"name": name}
+def _named(name: str, best: str, advised: str) -> str:
+    return f"{advised} ({name})" if name == best else CALLED.get(name, name)
 
 
 # What to run

@@ -3,7 +3,7 @@
 from advisor import wording
 from advisor.advise.pareto import Front
 from advisor.results import Compared, Strategy
-from simulator import blocks, documents, plots
+from simulator import blocks, plots
 
 MOST_RANKED = 10
 BY_SPEED = ("per-core-by-speed", "by-loaded-speed", "constant")
@@ -18,7 +18,7 @@ def strategies_section(
     `noun`, `tag`: what each is, and what the one named `recommended` is called.
     """
     entries = wording.strategies(compared)
-    shown = [documents.to_dict(one) for _, one in entries]
+    shown = [plots.Makespan.of(one.name, one.predicted) for _, one in entries if one.predicted.mean is not None]
     drawn = plots.makespans(shown, compared.recommended or None, mark=tag, level=compared.drawn.held, kind="strategies")
     if not drawn:
         return blocks.Section("baselines", heading, (blocks.Text("Nothing was simulated."),))

@@ -9,7 +9,7 @@ from advisor.report.picture import CALLED, columns, measured_figure, who_figure
 from advisor.report.scorecard import scorecard
 from advisor.report.verdict import verdict
 from advisor.verification.check import Verified, VerifiedConfiguration
-from simulator import Share, blocks, documents, plots, units
+from simulator import Share, blocks, plots, units
 from simulator.calibration import Coverage
 
 NOW = ("as-now", "equal", "one-per-core")
@@ -141,7 +141,7 @@ def verification_section(
 ) -> blocks.Section:
     """Every real run and what was predicted, as a figure and a table."""
     heading = "Predicted against measured"
-    drawn = plots.verification(documents.to_dict(entries))
+    drawn = plots.verification([plots.Checked.of(one) for one in entries])
     if not drawn:
         return blocks.Section("verification", heading, (blocks.Text("No real run has checked the prediction."),))
     caption = "Real runs on this machine with the load on, every repetition shown, and what was predicted before them."

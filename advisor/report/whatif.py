@@ -67,8 +67,8 @@ def _picture(found: Findings) -> tuple[tuple[blocks.Block, ...], ...]:
     if not ranked:
         return ()
     shown = ranked[:MOST_DRAWN]
-    entries = [{**_gain_entry(point), "name": words.named(found, point)} for point in shown]
-    figure = plots.gains(entries, level=found.drawn.held)
+    rows = [plots.Apart.of(words.named(found, one), one.gain, one.together or one.gain) for one in shown]
+    figure = plots.gains(rows, level=found.drawn.held)
     of = "single changes" if alone else "points"
     first = f"The {len(shown)} {of} that gain most of {len(ranked)}" if len(shown) < len(ranked) else of.capitalize()
     caption = f"{first}, on the same draws as the scenario as it is. Thin: holds for all {found.comparisons} together."
@@ -82,7 +82,7 @@ def _picture_facts(found: Findings) -> tuple[blocks.Block, ...]:
     for one in [found.points[0], *([most] if most.point else [])]:
         took = None if one.own is None else one.own.makespan_s
         if took is not None:
-            rows.append({"name": words.named(found, one), "predicted_makespan_s": vars(took)})
+            rows.append(plots.Makespan.of(words.named(found, one), took))
     drawn = plots.makespans(rows, level=found.drawn.held)
     return (blocks.Figure(drawn, "Makespan as it is, and with the change that pays most."),) if len(rows) > 1 else ()
 
@@ -148,11 +148,6 @@ def _upgrades(found: Findings) -> Iterator[blocks.Block]:
         note += _other_fields({one.others for one in found.diminishing})
         rows = [words.diminishing(one) for one in found.diminishing]
         yield blocks.table("Where more gains nothing", words.DIMINISHING, rows, text_columns=5, note=note)
-
-
-def _gain_entry(point: PointFound) -> dict[str, object]:
-    """What the figure takes."""
-    return {"gain": None if point.gain is None else vars(point.gain), "together": vars(point.together or point.gain)}
 
 
 def _other_fields(others: set[str]) -> str:
@@ -221,12 +216,7 @@ def _costs_section(found: Findings) -> blocks.Section | None:
 def _front_blocks(found: Findings, front: Front) -> blocks.Block:
     of, unit = front.of, front.unit
     drawn = [
-        {
-            "makespan_s": point.own.makespan_s.mean,
-            "run": spent.run,
-            "front": point.point in front.points,
-            "base": point.point == 0,
-        }
+        plots.Spent(point.own.makespan_s.mean or 0.0, spent.run, point.point in front.points, point.point == 0)
         for point in found.points
         if (spent := point.spent(of)) is not None and point.own is not None
     ]

@@ -18,7 +18,7 @@ HOW = (
 def scaling_page(found: Scaling) -> blocks.Page:
     """What was asked, and the table with its figure."""
     named = [
-        {"name": wording.counted(one.step.nodes, "node"), "gain": vars(one.speed_up), "together": vars(one.speed_up)}
+        plots.Apart.of(wording.counted(one.step.nodes, "node"), one.speed_up, one.speed_up)
         for one in found.points
         if one.speed_up is not None and one is not found.points[0]
     ]

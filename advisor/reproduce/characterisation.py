@@ -249,7 +249,7 @@ def reproduce(folder: Path | None = None) -> Document:
     fits = {name: fit_network_table(files.shipped("scenarios", path)) for name, path in SHIPPED.items()}
     if folder is not None:
         for name, calibrated in fits.items():
-            drawn = plots.network(calibrated.to_dict(), every=True)
+            drawn = plots.network(calibrated.file, every=True)
             files.write_text(folder / f"{name}.svg", drawn.svg(name) + "\n")
     return {
         "paper": "characterisation",

@@ -279,7 +279,7 @@ class Verified:
 
 def measured_of(verified: Verified) -> plots.Drawing:
     """What was predicted and what was measured, of the first configurations."""
-    return plots.verification([documents.to_dict(one) for one in verified.configurations[: notebook.MOST_ROWS]])
+    return plots.verification([plots.Checked.of(one) for one in verified.configurations[: notebook.MOST_ROWS]])
 
 
 def verify(

@@ -84,12 +84,7 @@ class WhatIf:
 
 def gains_of(found: Findings) -> plots.Drawing:
     """How many times as fast each point is."""
-    rows = [
-        {"name": ", ".join(one.set), "gain": None if one.gain is None else vars(one.gain)}
-        | {"together": None if one.together is None else vars(one.together)}
-        for one in found.points
-        if one.set
-    ]
+    rows = [plots.Apart.of(", ".join(one.set), one.gain, one.together) for one in found.points if one.set]
     return plots.gains(rows, level=found.drawn.held)
 
 

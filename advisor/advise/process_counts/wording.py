@@ -120,7 +120,7 @@ def _picture(document: Document) -> str:
     """What is advised and the baselines, by their estimates."""
     entries = [{"name": "advised", "estimate_s": document["estimate_s"]}, *document["baselines"]]
     rows = [
-        {"name": one["name"], "predicted_makespan_s": took}
+        plots.Makespan(one["name"], took["mean"], (took["low"], took["high"]))
         for one in entries
         if (took := one["estimate_s"]) is not None
     ]

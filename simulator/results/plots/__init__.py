@@ -11,6 +11,11 @@ from simulator.results.plots.fits import memory, memory_fit, neighbours, network
 from simulator.results.plots.jobs import busy, pes, waits
 from simulator.results.plots.loads import load, load_functions, load_study
 from simulator.results.plots.outcome import (
+    Apart,
+    Checked,
+    Effect,
+    Makespan,
+    Spent,
     costs,
     differences,
     gains,
@@ -19,15 +24,22 @@ from simulator.results.plots.outcome import (
     sensitivity,
     verification,
 )
-from simulator.results.plots.speeds import builders, kernels, speed
+from simulator.results.plots.speeds import Curve, CurvePoint, builders, kernels, speed
 from simulator.results.plots.things import drawing_of, plot
 from simulator.results.plots.timelines import timeline
 
 __all__ = [
     "COLUMN_IN",
+    "Apart",
+    "Checked",
+    "Curve",
+    "CurvePoint",
     "Drawing",
+    "Effect",
+    "Makespan",
     "Run",
     "RunRow",
+    "Spent",
     "builders",
     "busy",
     "costs",

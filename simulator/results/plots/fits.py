@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from simulator.base import intervals, units
-from simulator.base.figures import INK, NOTHING, PAPER, Drawing, Entry, Panel, series
+from simulator.base.figures import INK, PAPER, Drawing, Panel, series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from simulator.models.memory.model import MemoryModel
     from simulator.models.neighbours_file import NeighboursModel
     from simulator.models.network import FittedForm
+    from simulator.models.network.file import NetworkFile
     from simulator.models.process_count.file import AllocationFit
     from simulator.models.regression.runs import Runs
     from simulator.models.regression.runtime_model import RuntimeModel
@@ -85,32 +86,22 @@ def _draw_observed(axes: "Axes", *, model: "RuntimeModel", own: "Runs", response
     axes.set(xlabel="predicted, s", ylabel=f"{response}: observed, s", xscale="log", yscale="log")
 
 
-def network(document: Entry, *, form: "FittedForm | None" = None, every: bool = False) -> Drawing:
-    """Draw message times over bytes: what was measured, and the chosen form as a line.
+def network(found: "NetworkFile", *, every: bool = False) -> Drawing:
+    """Draw message times over bytes: what was measured, and the chosen form as a line; that alone of a bare model.
 
-    `document`: a network model's, as `apportion calibrate network` writes it: `points`, `models`, `chosen`.
-    `form`: drawn alone where the document has no measured times.
     `every`: whether all fitted forms are drawn, at the most hops and at the least.
     """
-    import numpy as np
-
-    size, hops, _ = _message_times(document)
-    distances = np.unique(hops)
-    chosen, count = str(document.get("chosen")), len(_forms(document))
     title, heights = "Message time by size", (2.8, 2.1)
-    if not size.size:
-        if form is None:
-            return NOTHING
-        return Drawing("time", title, {"all": partial(_draw_form, form=form)}, "the model", heights)
-    ends = distances[[-1, 0]][-distances.size :] if every else distances[:1]
+    if not found.points:
+        return Drawing("time", title, {"all": partial(_draw_form, form=found.model.form)}, "the model", heights)
+    distances = sorted(set(found.points["hops"]))
+    ends = [distances[-1], distances[0]][-len(distances) :] if every else distances[:1]
     panels: dict[str, Panel] = {
-        f"{hops:g} hop{'s' if hops != 1 else ''}": partial(
-            _draw_distance, document=document, hops=float(hops), chosen_only=not every
-        )
+        f"{hops:g} hop{'s' if hops != 1 else ''}": partial(_draw_distance, found=found, hops=hops, every=every)
         for hops in ends
     }
-    said = f"{size.size} measured message times and {count} fitted forms; chosen: {chosen}"
-    return Drawing("time", title, panels, said, (0.8 + 2.2 * len(panels), 2.1))
+    said = f"{len(found.points['bytes'])} measured message times and {len(_forms(found))} fitted forms"
+    return Drawing("time", title, panels, f"{said}; chosen: {found.chosen}", (0.8 + 2.2 * len(panels), 2.1))
 
 
 def _draw_form(axes: "Axes", *, form: "FittedForm") -> None:
@@ -134,38 +125,29 @@ def _message_axes(axes: "Axes", text: str) -> None:
         axis.set_minor_formatter(NullFormatter())
 
 
-def _message_times(document: Entry) -> "tuple[Floats, Floats, Floats]":
-    """Bytes, hops and seconds of what was measured; (message,) each."""
-    import numpy as np
-
-    points = document.get("points") or {}
-    size, hops, time = (np.asarray(points.get(name, ()), dtype=np.float64) for name in ("bytes", "hops", "one_way_s"))
-    return size, hops, time
-
-
-def _forms(document: Entry) -> "list[tuple[str, FittedForm, bool]]":
+def _forms(found: "NetworkFile") -> "list[tuple[str, FittedForm, bool]]":
     """Name of each fitted form, the form, and whether it is physical."""
     from simulator.models.network import FORMS
 
     return [
-        (str(entry["name"]), FORMS[entry["name"]].from_dict(entry["model"]), bool(entry.get("physical")))
-        for entry in document.get("models") or ()
-        if entry.get("model") is not None and entry.get("name") in FORMS
+        (one.name, FORMS[one.name].from_dict(one.model), bool(one.physical))
+        for one in found.models
+        if one.model is not None
     ]
 
 
-def _draw_distance(axes: "Axes", *, document: Entry, hops: float, chosen_only: bool) -> None:
+def _draw_distance(axes: "Axes", *, found: "NetworkFile", hops: float, every: bool) -> None:
     """Times and forms over bytes at one number of hops."""
     import numpy as np
 
-    size, distance, time = _message_times(document)
-    mine, chosen = distance == hops, str(document.get("chosen"))
+    size, distance, time = (np.array(found.points[name]) for name in ("bytes", "hops", "one_way_s"))
+    mine = distance == hops
     at = np.unique(np.concatenate((np.geomspace(max(size.min(), 1), size.max(), _STEPS), size[size > 0])))
-    for dash, (title, form, physical) in zip(itertools.cycle(_DASHES), _forms(document), strict=False):
-        if title == chosen or not chosen_only:
-            _draw(axes, form, at, hops, style=(title, dash, physical, title == chosen))
+    for dash, (title, form, physical) in zip(itertools.cycle(_DASHES), _forms(found), strict=False):
+        if title == found.chosen or every:
+            _draw(axes, form, at, hops, style=(title, dash, physical, title == found.chosen))
     axes.plot(np.maximum(size[mine], 1), time[mine], "o", color=INK, markerfacecolor=PAPER, ms=3.5, label="measured")
-    _message_axes(axes, "one-way time" if chosen_only else f"at {hops:g} hop{'s' if hops != 1 else ''}")
+    _message_axes(axes, f"at {hops:g} hop{'s' if hops != 1 else ''}" if every else "one-way time")
 
 
 def memory(model: "MemoryModel") -> Drawing:

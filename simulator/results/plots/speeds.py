@@ -5,12 +5,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from simulator.base import units
-from simulator.base.figures import INK, NOTHING, PAPER, Drawing, Entry, Panel, label, number, series
+from simulator.base.figures import INK, NOTHING, PAPER, Drawing, Panel, label, series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from simulator.base.arrays import Floats
+    from simulator.base.machine import Cache
     from simulator.models.speed import SpeedBand, SpeedPoint, SpeedSurface
 
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P")
@@ -83,30 +84,34 @@ def _scale(largest: float) -> tuple[float, str]:
     return next((scale or 1.0, prefix) for scale, prefix in _SCALES if largest >= scale)
 
 
-class _Point(NamedTuple):
+class CurvePoint(NamedTuple):
+    """A speed at a size."""
+
     size: float
     low: float
     mid: float
     high: float
-    stable: bool
+    stable: bool = True
+    """Whether it is known as well as was asked for."""
 
 
-class _Curve(NamedTuple):
+class Curve(NamedTuple):
+    """What a kernel does on a PE, by size."""
+
     kernel: str
     pe: str
-    points: list[_Point]
+    points: list[CurvePoint]
 
 
 def kernels(
-    entries: Sequence[Entry], *, caches: Sequence[Entry] = (), element_bytes: int = 8, unit: str = "flop/s"
+    curves: Sequence[Curve], *, caches: "Sequence[Cache]" = (), element_bytes: int = 8, unit: str = "flop/s"
 ) -> Drawing:
     """Draw each kernel's speed over problem size: a band, a line through its middle, hollow marks where not stable.
 
-    `entries`: one entry per kernel and PE: `name`, `pe`, `points` with `size_elements`, `speed`, `stable`.
-    `caches`: caches (`level`, `kind`, `size_bytes`) whose capacity is marked on the axis of size.
+    `caches`: those whose capacity is marked on the axis of size.
     `element_bytes`: bytes of one element, for that mark.
     """
-    curves = [curve for entry in entries if (curve := _curve(entry)).points]
+    curves = [Curve(label(one.kernel), label(one.pe), sorted(one.points)) for one in curves if one.points]
     if not curves:
         return NOTHING
     pes = list(dict.fromkeys(curve.pe for curve in curves))
@@ -124,20 +129,7 @@ def kernels(
     return Drawing("speed", "Speed of each kernel by problem size", panels, said, (0.6 + 2.2 * len(panels), 2.1))
 
 
-def _curve(entry: Entry) -> _Curve:
-    """One kernel on one PE, its drawable points by size."""
-    points = []
-    for point in entry.get("points") or ():
-        speed = point.get("speed") or {}
-        size, mid = number(point.get("size_elements")), number(speed.get("mid"))
-        if size is not None and size > 0 and mid is not None and mid >= 0:
-            low, high = number(speed.get("low")), number(speed.get("high"))
-            low, high = mid if low is None else low, mid if high is None else high
-            points.append(_Point(size, low, mid, high, bool(point.get("stable", True))))
-    return _Curve(label(entry.get("name")), label(entry.get("pe")), sorted(points))
-
-
-def _draw_curve(axes: "Axes", curve: _Curve, *, index: int, scale: float) -> None:
+def _draw_curve(axes: "Axes", curve: Curve, *, index: int, scale: float) -> None:
     """A band and its middle; PEs beyond the colours are thin and alike."""
     sizes = [point.size for point in curve.points]
     low, mid, high = ([getattr(point, side) / scale for point in curve.points] for side in ("low", "mid", "high"))
@@ -162,15 +154,15 @@ def _finish(axes: "Axes", *, text: str) -> None:
     axes.grid(axis="y")
 
 
-def _mark_caches(axes: "Axes", caches: Sequence[Entry], *, element_bytes: int) -> None:
+def _mark_caches(axes: "Axes", caches: "Sequence[Cache]", *, element_bytes: int) -> None:
     """A line at each data cache's capacity, where the axis reaches it."""
     left, right = axes.get_xlim()
     for cache in caches:
-        elements = (number(cache.get("size_bytes")) or 0) / element_bytes
-        if cache.get("kind") != "instruction" and left < elements < right:
+        elements = cache.size_bytes / element_bytes
+        if cache.kind != "instruction" and left < elements < right:
             axes.axvline(elements, color=INK, alpha=0.5, lw=0.9, ls=(0, (1, 2)))
             axes.annotate(
-                f"L{label(cache.get('level'))}",
+                f"L{cache.level}",
                 (elements, 0),
                 xycoords=("data", "axes fraction"),
                 xytext=(3, 4),
@@ -180,7 +172,7 @@ def _mark_caches(axes: "Axes", caches: Sequence[Entry], *, element_bytes: int) -
             )
 
 
-def _tell(curve: _Curve, unit: str) -> str:
+def _tell(curve: Curve, unit: str) -> str:
     low, high = min(point.low for point in curve.points), max(point.high for point in curve.points)
     return (
         f"{curve.kernel} on {curve.pe}: {units.show_rate(low, unit)} to {units.show_rate(high, unit)} "

@@ -1,5 +1,6 @@
 """The figure of any model or result of the simulator."""
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from simulator.base import intervals
@@ -35,14 +36,14 @@ def drawing_of(thing: object, *, over: str | None = None, level: float = interva
 
     match thing:
         case RunSet():
-            rows = [{"name": row["name"], "predicted_makespan_s": row} for row in thing.summary(level=level)]
+            rows = [outcome.Makespan.of(row["name"], SimpleNamespace(**row)) for row in thing.summary(level=level)]
             found = outcome.makespans(rows, level=level)
         case JobRuns():
             found = jobs.waits({thing.policy.name: thing.wait_s})
         case SpeedBand() | SpeedSurface():
             found = speeds.speed(thing)
         case CalibratedNetwork():
-            found = fits.network(thing.to_dict())
+            found = fits.network(thing.file)
         case AllocationFit():
             found = fits.process_counts(thing)
         case RuntimeModel():

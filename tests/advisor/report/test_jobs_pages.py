@@ -127,7 +127,7 @@ def test_no_figure_where_nothing_is_told():
 
 
 def test_a_figure_of_many_shows_the_first_and_says_so():
-    rows = [{"name": f"n{place}", "mean": 1.0, "low": 0.5, "high": 2.0} for place in range(30)]
+    rows = [plots.Apart(f"n{place}", 1.0, (0.5, 2.0)) for place in range(30)]
     drawn = plots.differences(rows, axis="s").svg()
     assert "the first 24 of 30" in drawn
     assert "n23" in drawn

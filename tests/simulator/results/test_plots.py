@@ -1,6 +1,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -8,22 +9,15 @@ from xml.etree import ElementTree
 import pytest
 
 from simulator import LoadTrace, plots
+from simulator.base.machine import Cache
 
 SVG = "{http://www.w3.org/2000/svg}"
 KERNELS = [
-    {
-        "name": kernel,
-        "pe": f"core{pe}",
-        "points": [
-            {
-                "n": 2**k,
-                "size_elements": 3 * 4**k,
-                "speed": {"low": 1e9, "mid": (2 + pe) * 1e9, "high": 6e9},
-                "stable": k != 8 or pe == 0,
-            }
-            for k in (6, 7, 8, 9)
-        ],
-    }
+    plots.Curve(
+        kernel,
+        f"core{pe}",
+        [plots.CurvePoint(3 * 4**k, 1e9, (2 + pe) * 1e9, 6e9, k != 8 or pe == 0) for k in (6, 7, 8, 9)],
+    )
     for kernel in ("dgemm", "<matmul>")
     for pe in (0, 1)
 ]
@@ -34,21 +28,10 @@ TIMELINE = [
     {"process": 1, "pe": "core1", "operation": "compute", "start_s": 0.2, "end_s": 1.4},
 ]
 BASELINES = [
-    {
-        "name": name,
-        "predicted_makespan_s": {"mean": m, "low": m - 0.1, "high": m + 0.1, "run_low": m - 0.3, "run_high": m + 0.4},
-    }
+    plots.Makespan(name, m, (m - 0.1, m + 0.1), (m - 0.3, m + 0.4))
     for name, m in (("equal", 2.9), ("functional", 1.76))
 ]
-VERIFICATION = [
-    {
-        "name": "equal",
-        "predicted_s": 2.9,
-        "predicted_range_s": [2.7, 3.1],
-        "measured_s": [2.91, 2.95, 3.02],
-        "measured_median_s": 2.95,
-    }
-]
+VERIFICATION = [plots.Checked("equal", 2.9, (2.7, 3.1), (2.91, 2.95, 3.02), 2.95)]
 FIGURES = {
     "speed": lambda: plots.kernels(KERNELS),
     "load": lambda: plots.load(LOAD, pe="core1"),
@@ -122,34 +105,34 @@ def test_ids_differ_across_the_figures_of_a_page_and_every_reference_has_its_tar
     ("draw", "arguments"),
     [
         (plots.kernels, ([],)),
-        (plots.kernels, ([{"name": "dgemm", "pe": "core0", "points": []}],)),
+        (plots.kernels, ([plots.Curve("dgemm", "core0", [])],)),
         (plots.load, (None,)),
         (plots.load, (SimpleNamespace(times_s=[], values=[], end_s=None),)),
         (plots.timeline, ([],)),
         (plots.makespans, ([], None)),
-        (plots.makespans, ([{"name": "equal", "predicted_makespan_s": None}], "equal")),
         (plots.verification, ([],)),
-        (plots.verification, ([{"name": "equal", "predicted_s": None, "measured_s": []}],)),
+        (plots.sensitivity, ({},)),
+        (plots.differences, ([plots.Apart("a", 1.0)],)),
     ],
 )
 def test_nothing_to_draw_gives_no_figure(draw, arguments):
-    found = draw(*arguments)
+    found = draw(*arguments, **({"axis": "s"} if draw is plots.differences else {}))
     assert not found
     assert found.svg() == ""
 
 
 def test_incomplete_entries_are_drawn_as_far_as_they_go():
-    points = [{"size_elements": 10, "speed": {"mid": 1e9}}, {"size_elements": 20, "speed": {"mid": float("nan")}}]
-    assert plots.kernels([{"name": "dgemm", "pe": "core0", "points": points}]).svg()
-    assert plots.makespans([{"name": "equal", "predicted_makespan_s": {"mean": 2.0, "low": None}}], None).svg()
-    assert plots.verification([{"name": "equal", "predicted_s": 2.0, "measured_s": []}]).svg()
+    assert plots.makespans([plots.Makespan("equal", 2.0)], None).svg()
+    assert plots.gains([plots.Apart("a", 2.0), plots.Apart.of("b", None)]).svg()
+    assert plots.sensitivity({"speed": [plots.Effect(0.1, 0.2, None, None)]}).svg()
     assert plots.timeline([{"process": 0, "pe": "core0", "operation": "compute", "start_s": 1.0, "end_s": 1.0}]).svg()
     assert plots.load(LoadTrace([0.0], [0.0], 1.0)).svg()
 
 
 def test_names_from_outside_are_escaped_shortened_and_never_mathematics():
     hostile = '<script>alert("x")</script>' + "y" * 100
-    svg = plots.kernels([KERNELS[0] | {"pe": hostile}, KERNELS[1] | {"name": "$\\frac{$", "pe": "日本\x1b[0m"}]).svg()
+    named = KERNELS[0]._replace(pe=hostile), KERNELS[1]._replace(kernel="$\\frac{$", pe="日本\x1b[0m")
+    svg = plots.kernels(named).svg()
     assert "<script" not in svg
     assert any(text.startswith("<script>") and len(text) <= 24 for text in texts(svg))
     assert any(text.startswith("$\\frac{$") for text in texts(svg))
@@ -163,9 +146,9 @@ def test_a_text_that_looks_like_our_markup_is_left_alone():
 
 def test_speed_says_kernels_units_and_caches():
     caches = [
-        {"level": 1, "kind": "instruction", "size_bytes": 3 * 4**7 * 8},
-        {"level": 2, "kind": "unified", "size_bytes": 3 * 4**8 * 8},
-        {"level": 3, "kind": "unified", "size_bytes": 2**40},
+        Cache(1, "instruction", 3 * 4**7 * 8, 1),
+        Cache(2, "unified", 3 * 4**8 * 8, 1),
+        Cache(3, "unified", 2**40, 4),
     ]
     found = texts(plots.kernels(KERNELS, caches=caches).svg())
     assert {"dgemm, Gflop/s", "<matmul>, Gflop/s", "core0", "core1", "L2"} <= set(found)
@@ -179,7 +162,7 @@ def test_an_unstable_point_is_drawn_hollow():
 
 
 def test_many_pes_share_six_colours_and_one_legend_entry():
-    many = [KERNELS[0] | {"pe": f"core{pe}"} for pe in range(30)]
+    many = [KERNELS[0]._replace(pe=f"core{pe}") for pe in range(30)]
     found = texts(plots.kernels(many).svg())
     assert [text for text in found if text.startswith("core")] == [f"core{pe}" for pe in range(6)]
     assert found.count("more PEs") == 1
@@ -247,7 +230,7 @@ def test_the_recommended_strategy_stands_out():
 
 def test_every_repetition_is_a_mark():
     def marks(measured: list[float]) -> int:
-        return plots.verification([VERIFICATION[0] | {"measured_s": measured}]).svg().count("<use ")
+        return plots.verification([VERIFICATION[0]._replace(measured_s=measured)]).svg().count("<use ")
 
     assert marks([2.91, 2.95, 3.02, 3.1, 3.2]) - marks([2.91, 3.2]) == 3
 
@@ -262,7 +245,7 @@ def test_pyplot_is_never_loaded_and_matplotlib_only_when_drawing():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def network_fit(**more):
+def network_fit():
     import numpy as np
 
     from simulator.models.network import PacketisedModel, fit_network, make_points
@@ -271,15 +254,14 @@ def network_fit(**more):
     packets = PacketisedModel(300e-6, 200e-6, 100e-6, 0.5e-6, 1000.0, 400.0)
     size, hops = (column.reshape(-1) for column in np.meshgrid(np.arange(100, 20_001, 900), [1, 4]))
     fit = fit_network(make_points(size, hops, packets.time_s(size, hops)))
-    return CalibratedNetwork(fit, {}).to_dict() | more
+    return CalibratedNetwork(fit, {}).file
 
 
 @pytest.mark.slow
 def test_a_network_fit_is_drawn_for_its_least_and_most_hops():
-    document = network_fit()
-    drawn = plots.network(document, every=True).svg("link")
+    drawn = plots.network(network_fit(), every=True).svg("link")
     for text in ("1 hop<", "4 hops<", "packetised, chosen", "hockney", "piecewise", "smooth", "measured"):
         assert text in drawn
     assert "mathdefault" not in drawn
     assert drawn == plots.network(network_fit(), every=True).svg("link")
-    assert not plots.network({"points": {}})
+    assert "measured" not in plots.network(replace(network_fit(), points={})).svg()

@@ -9,39 +9,20 @@ from simulator.base.figures import _STAND_INS
 from tests.support.figure_texts import cut_texts
 
 ROWS = [
-    {
-        "name": name,
-        "predicted_makespan_s": {"mean": m, "low": m - 0.1, "high": m + 0.1, "run_low": m - 0.3, "run_high": m + 0.4},
-    }
+    plots.Makespan(name, m, (m - 0.1, m + 0.1), (m - 0.3, m + 0.4))
     for name, m in (("equal", 2.9), ("one process per core with equal units", 1.76))
 ]
-VERIFIED = [
-    {
-        "name": "equal",
-        "predicted_s": 2.9,
-        "predicted_range_s": [2.7, 3.1],
-        "measured_s": [2.91, 2.95, 3.02],
-        "measured_median_s": 2.95,
-    }
-]
-DIFFERENCES = [{"name": "sjf easy, not fcfs easy", "mean": -3.0, "low": -5.0, "high": -1.0, "sure": True}]
-SENSITIVITY = [
-    {
-        "parameter": "speed of core0",
-        "effects": [
-            {"change": -0.1, "makespan": 0.09, "low": 0.06, "high": 0.14},
-            {"change": 0.1, "makespan": -0.05, "low": -0.08, "high": -0.02},
-        ],
-    }
-]
+VERIFIED = [plots.Checked("equal", 2.9, (2.7, 3.1), (2.91, 2.95, 3.02), 2.95)]
+DIFFERENCES = [plots.Apart("sjf easy, not fcfs easy", -3.0, (-5.0, -1.0), sure=True)]
+SENSITIVITY = {"speed of core0": [plots.Effect(-0.1, 0.09, 0.06, 0.14), plots.Effect(0.1, -0.05, -0.08, -0.02)]}
 TIMELINE = [
     {"process": 0, "pe": "core0", "operation": "compute", "start_s": 0.0, "end_s": 1.2},
     {"process": 1, "pe": "core1", "operation": "recv", "start_s": 0.0, "end_s": 0.2},
 ]
 BAND = SpeedBand(*(np.array(row, float) for row in ([1e3, 1e6], [1e9, 7e8], [2e9, 9e8], [3e9, 1e9])))
 TRACE = LoadTrace(np.arange(500.0), np.random.default_rng(3).integers(0, 3, 500).astype(float), 500.0)
-GAINS = [{"name": "a", "gain": {"mean": 2.0, "low": 1.5, "high": 2.5}}]
-MEANS = {"equal": [{"mean": 2.0, "low": 1.8, "high": 2.1}, {"mean": 1.0}]}
+GAINS = [plots.Apart("a", 2.0, (1.5, 2.5))]
+MEANS = {"equal": [plots.Makespan("1", 2.0, (1.8, 2.1)), plots.Makespan("10", 1.0)]}
 SHARES = [Share(f"core{k}", "", 5, units, 2.0, left=1.0) for k, units in enumerate((7, 3))]
 RUN = plots.Run("as now", 2.0, (plots.RunRow("p", np.array([1, 0.5]), np.array([0, 0.5])),))
 DRAWN = {

@@ -72,7 +72,7 @@ def test_the_figure_says_what_each_gets_and_names_from_outside_are_escaped():
 
 
 def test_ids_of_a_figure_begin_with_its_name():
-    rows = [{"name": "a", "predicted_s": 2.0, "measured_s": [2.0, 2.2], "measured_median_s": 2.1}]
+    rows = [plots.Checked("a", 2.0, (1.5, 2.5), (2.0, 2.2), 2.1)]
     run = plots.Run("a", 2.0, (plots.RunRow("p", np.array([1, 0.5]), np.array([0, 0.5])),))
     figures = (
         plots.verification(rows),
