@@ -190,18 +190,12 @@ def sharing_lines(why: Reasons) -> list[str]:
 
 
 def doubt_sentence(found: Explanation) -> str:
-    """Where most of the doubt comes from and what measuring would bring; empty where nothing is doubted."""
+    """Where most of the doubt comes from; empty where nothing is doubted."""
     if found.doubt is None or not found.doubt.makespan.sources:
         return ""
-    most, asked = found.doubt.makespan.sources[0], found.measure_next
+    most = found.doubt.makespan.sources[0]
     parts = _causes(most)
-    said = f"{_whole(most.share)} % of what is not known comes from {most.source}" + (f" ({parts})" if parts else "")
-    if asked.measure is None:
-        return f"{said}; no measurement is expected to save much"
-    again = "it" if asked.measure == most.source else asked.measure
-    before, after = losses(asked.expected_loss, asked.expected_loss_after)
-    saved = f"is expected to reduce the expected loss from {before} to {after}"
-    return f"{said}; measuring {again} again for {wording.duration(asked.seconds)} {saved}"
+    return f"{_whole(most.share)} % of what is not known comes from {most.source}" + (f" ({parts})" if parts else "")
 
 
 def losses(before: float | None, after: float | None) -> tuple[str, str]:

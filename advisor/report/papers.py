@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from advisor import wording
+from advisor.report.origin import provenance_section
 from advisor.results import Provenance
 from simulator import blocks, documents
 
@@ -199,7 +200,7 @@ Drawings = Mapping[str, Sequence[tuple[str, str]]]
 
 
 def papers_page(found: Reproduced, drawings: Drawings) -> blocks.Page:
-    """Inventory, a section per paper, what cannot be reproduced, provenance."""
+    """Inventory, a section per paper, provenance."""
     counts = {name: count for name, count in found.counts.items() if count}
     said = ", ".join(f"{count} {name}" for name, count in counts.items())
     cells = f"{len(found.cells)} looked at, {found.compared} computed, {found.within_rounding} equal within rounding"
@@ -210,7 +211,7 @@ def papers_page(found: Reproduced, drawings: Drawings) -> blocks.Page:
     return blocks.Page(
         title="The tables of the papers and ours",
         answer=f"Of {sum(counts.values())} tables and figures: {said}." if said else "No paper was computed.",
-        sections=(_inventory(found), *papers, _impossible(found), _provenance(found)),
+        sections=(_inventory(found), *papers, provenance_section(found.provenance, None)),
         command="lab reproduce",
         made=found.provenance.made,
         settings="on shipped recordings, nothing was run",
@@ -277,19 +278,3 @@ def _short(value: float | None, unit: str) -> str:
 
 def _number(value: float | None, *, digits: int = DIGITS) -> str:
     return wording.NOTHING if value is None else f"{value:.{digits}g}".replace("-", "−")
-
-
-def _impossible(found: Reproduced) -> blocks.Section:
-    items = tuple(
-        (f"{name}, {one.number}", f"{one.title}: {one.verdict}. {one.because}") for name, one in found.not_reproduced
-    )
-    return blocks.Section(
-        "not-reproduced", "Not reproduced, and why", (blocks.Pairs(items) if items else blocks.Text("Nothing."),)
-    )
-
-
-def _provenance(found: Reproduced) -> blocks.Section:
-    facts = {"Made": found.provenance.made} | {
-        f"Version of {name}": value for name, value in found.provenance.versions.items()
-    }
-    return blocks.Section("provenance", "Provenance", (blocks.Folded("Versions", (blocks.pairs(facts),)),))

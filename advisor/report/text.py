@@ -214,15 +214,8 @@ def wrapped(block: Sequence[str], *, width: int) -> list[str]:
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, gap: str = _GAP) -> list[str]:
-    """Aligned columns under a header: the first `left` ones to the left, numbers to the right, a `*` behind them."""
-    marked = [any(row[column].endswith(" *") for row in rows) for column in range(len(header))]
-    lines = [
-        [
-            f"{text}  " if column >= left and marked[column] and not text.endswith(" *") else text
-            for column, text in enumerate(row)
-        ]
-        for row in (header, *rows)
-    ]
+    """Aligned columns under a header: the first `left` ones to the left, numbers to the right."""
+    lines = [header, *rows]
     widths = [max(len(row[column]) for row in lines) for column in range(len(header))]
     return [
         "  "

@@ -1,7 +1,8 @@
-"""Whether a result can be used, in one line, from what is known of its doubt; else how many warnings of what kind."""
+"""Whether a result can be used, in one line, from what is known of its doubt; else the warning that matters most."""
 
 import math
-from collections import Counter, defaultdict
+import textwrap
+from collections import defaultdict
 from collections.abc import Sequence
 
 from advisor import wording
@@ -9,31 +10,10 @@ from simulator import Share
 
 USABLE, WITH_CARE = 0.02, 0.1
 """Expected losses up to which an answer is usable, and usable with care."""
-NOISY = ("noisy point", "noisy points")
-LEFT_OUT = ("host or configuration left out", "hosts or configurations left out")
-OUTSIDE = ("model used outside what was measured", "models used outside what was measured")
-ASSUMED = ("default assumed", "defaults assumed")
+SHORT = 72
+"""Characters of a warning in that line."""
 CLOSE, FAR = 0.1, 0.25
 """The same of the distance between real runs and what was predicted of them."""
-KINDS = {
-    "overloaded": ("overloaded stream", "overloaded streams"),
-    "bias": ("bias", "biases"),
-    "median is known": NOISY,
-    "not stable": NOISY,
-    "left out": LEFT_OUT,
-    "extrapolat": OUTSIDE,
-    "outside": OUTSIDE,
-    "default": ASSUMED,
-    "assumed": ASSUMED,
-    "memory": ("memory limit", "memory limits"),
-    "disturbed": ("disturbed run", "disturbed runs"),
-    "budget": ("search ended by its budget", "searches ended by their budgets"),
-    "interval": ("missing interval", "missing intervals"),
-    "repetition": ("want of repetitions", "wants of repetitions"),
-}
-"""A part of a warning -> what it is of: one, and several."""
-
-
 WORST = ("disagree", "overloaded", "left out", "bias", "outside", "extrapolat", "memory")
 """Parts of the warnings that matter most, the worst first."""
 
@@ -97,19 +77,19 @@ def verdict(
     `off`: how far real runs were from what was predicted of them, at most, as a share.
     `noisy`: measured points that are not known as well as was asked for.
     """
-    kinds = kinds_text([line for line in warnings if not noisy or _kind(line) != NOISY])
+    worst = _most_of(warnings)
     if stated is not None:
         said = f"Stated, not measured: a speed that is {wording.percent(OFF)} off costs about {wording.percent(stated)}"
-        return f"{said} ({kinds})" if kinds else said
+        return f"{said} ({worst})" if worst else said
     parts = [speeds_text(known)] if known is not None else []
     parts += [wording.counted(noisy, "noisy point")] if noisy else []
     if loss is None and off is None:
-        said = "; ".join(filter(None, (", ".join(parts), kinds)))
+        said = "; ".join(filter(None, (", ".join(parts), worst)))
         return said[:1].upper() + said[1:]
     seen = "" if off is None else f"real runs at most {wording.percent(off, 1)} off what was predicted"
     costs = "" if loss is None else f"what is not known costs {wording.loss_text(loss)} of the answer"
     said = f"{_usable(loss or 0.0, off or 0.0)}: {'; '.join(filter(None, (', '.join(parts), seen, costs)))}"
-    return f"{said} ({kinds})" if kinds else said
+    return f"{said} ({worst})" if worst else said
 
 
 def _usable(loss: float, off: float) -> str:
@@ -123,18 +103,7 @@ def speeds_text(known: float) -> str:
     return f"speeds known to {100 * known:.2g} %" if known >= EXACT else "speeds taken as exact"
 
 
-def kinds_text(warnings: Sequence[str]) -> str:
-    """How many warnings, and of what, the most frequent first."""
-    if not warnings:
-        return ""
-    found = Counter(_kind(line) for line in warnings)
-    others = found.pop(None, 0)
-    kinds = [f"{count} {kind[count > 1]}" for kind, count in found.most_common() if kind is not None]
-    if not kinds:
-        return wording.counted(len(warnings), "warning")
-    rest = [wording.counted(others, "other")] if others else []
-    return f"{wording.counted(len(warnings), 'warning')}: {', '.join([*kinds, *rest])}"
-
-
-def _kind(line: str) -> tuple[str, str] | None:
-    return next((kind for part, kind in KINDS.items() if part in line.lower()), None)
+def _most_of(warnings: Sequence[str]) -> str:
+    """The warning that matters most, and how many there are."""
+    said = wording.counted(len(warnings), "warning")
+    return f"{said}: {textwrap.shorten(worst_first(warnings)[0], SHORT, placeholder=' ...')}" if warnings else ""

@@ -16,7 +16,6 @@ from simulator import blocks
 
 MOST_BYTES = 900_000
 """Of the data of the sliders: the page is to stay below 1.5 MB with all else in it."""
-MOST_COLUMNS = 12
 MOST_ROWS = 400
 MOST_REASON = 200
 
@@ -25,7 +24,7 @@ def grid_section(found: Findings) -> blocks.Section:
     """The grid to play with."""
     data, left_out = grid_data(found)
     notes = tuple(blocks.Text(line, quiet=True) for line in left_out)
-    label, tables = "What if: sliders between the points that were simulated", tuple(_tables(found))
+    label, tables = "What if: sliders between the points that were simulated", (_points(found),)
     shown: tuple[blocks.Block, ...] = tables if data is None else (blocks.Widget("whatif", label, data, tables),)
     return blocks.Section("whatif", "What if", (*shown, *notes))
 
@@ -122,16 +121,6 @@ def _short(value: float, digits: int) -> float:
 def _advice(point: PointFound) -> str | None:
     advice = point.advice
     return None if advice is None else clean(f"{advice.recommended}: {', '.join(advice.shares)}")
-
-
-def _tables(found: Findings) -> Iterator[blocks.Table]:
-    """The same without a script: a matrix for two fields, and all points."""
-    matrix = words.matrix(found)
-    if matrix is not None and len(matrix[0]) <= MOST_COLUMNS + 1 and len(matrix[1]) <= MOST_ROWS:
-        head, rows = matrix
-        down, across = (field.name for field in found.grid.fields)
-        yield blocks.table(f"Mean makespan: {down} down, {across} across", [down, *head[1:]], rows)
-    yield _points(found)
 
 
 def _points(found: Findings) -> blocks.Table:

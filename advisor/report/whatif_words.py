@@ -1,6 +1,5 @@
-"""What the text and the page of a what-if have in common: names of points, numbers, and the matrix of two fields."""
+"""What the text and the page of a what-if have in common: names of points, and numbers."""
 
-import numpy as np
 
 from advisor import wording
 from advisor.results import Ends
@@ -68,21 +67,6 @@ def chance(found: Findings, point: PointFound) -> str:
 def low_to_high(ends: Ends | None) -> str:
     """The two ends of an interval of ratios."""
     return wording.NOTHING if ends is None else units.show_range(ends.low, ends.high, unit="")
-
-
-def matrix(found: Findings) -> tuple[list[str], list[list[str]]] | None:
-    """Makespans of a grid of two fields: header and rows; None for other grids."""
-    if len(found.grid.fields) != 2:
-        return None
-    down, across = found.grid.fields
-    places = np.asarray(found.grid.places).tolist()
-    own = [[found.points[point].own for point in row] for row in places]
-    means = [[None if one is None else one.makespan_s.mean for one in row] for row in own]
-    if not any(mean is not None for row in means for mean in row):
-        return None
-    cells = [["failed" if mean is None else units.show_duration(mean, 4) for mean in row] for row in means]
-    head = ["", *(stop.text for stop in across.stops)]
-    return head, [[stop.text, *row] for stop, row in zip(down.stops, cells, strict=True)]
 
 
 def diminishing(one: Diminishing) -> list[str]:
