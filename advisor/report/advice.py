@@ -1,10 +1,12 @@
 """An advice on a page and on a terminal: which configuration, against which others, how far that holds."""
 
+from collections.abc import Iterator
+
 from advisor import wording
 from advisor.advise.advice import Advice
 from advisor.advise.scheduling import FACTORS, Scheduling, sentence
 from advisor.report.explanation import doubt_section, explanation_section, limit_sentence
-from advisor.report.illustrated import NO_PLATFORM, NOTHING, Illustration
+from advisor.report.illustrated import NOTHING, Illustration
 from advisor.report.origin import head, provenance_section
 from advisor.report.picture import answer_picture, launch_lines
 from advisor.report.strategies import MOST_RANKED, first_rows, ranking_section, strategies_section
@@ -60,26 +62,28 @@ def _sections(advice: Advice, drawn: Illustration, top: int) -> tuple[blocks.Sec
     origin = provenance_section(advice.provenance, compared.drawn.seed, scenario_text=drawn.scenario_text)
     return (
         strategies_section(compared),
-        *([] if advice.scheduling is None else [scheduling_section(advice.scheduling)]),
+        blocks.Section("scheduling", "Static or dynamic", tuple(_scheduling(advice.scheduling))),
         timeline_section(drawn.timelines),
         doubt_section(advice.explained, advice.measured_again),
         explanation_section(compared, advice.explained),
         ranking_section(compared, advice.pareto, top),
-        drawn.platform or NO_PLATFORM,
+        drawn.platform,
         origin,
     )
 
 
-def scheduling_section(found: Scheduling) -> blocks.Section:
+def _scheduling(found: Scheduling | None) -> Iterator[blocks.Block]:
     """Static or dynamic: the answer, and how the gain changes with what may differ."""
+    if found is None:
+        return
     rows = [(axis.what, *(f"{gain:+.1%}" for gain in axis.gains), _times(axis.break_even)) for axis in found.axes]
     head = ("what is changed", *(f"x {factor:g}" for factor in FACTORS), "break-even")
     caption = "How much longer the best static partition takes than the dynamic one, where one thing is changed."
-    parts: list[blocks.Block] = [blocks.Text(sentence(found)), blocks.table(caption, head, rows)]
+    yield blocks.Text(sentence(found))
+    yield blocks.table(caption, head, rows)
     if found.rules:
         tried = [(one.name, units.show_duration(one.mean_s)) for one in found.rules]
-        parts.append(blocks.table("Mean makespan of the farm under each chunk rule.", ("rule", "mean"), tried))
-    return blocks.Section("scheduling", "Static or dynamic", tuple(parts))
+        yield blocks.table("Predicted mean makespan of the farm under each chunk rule", ("rule", "mean"), tried)
 
 
 def _times(factor: float | None) -> str:

@@ -1,7 +1,7 @@
 """What was measured on hosts, or on this machine beside a load of ours: who gets how much, and what really ran."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from advisor import wording
@@ -125,11 +125,11 @@ def cluster_page(result: ClusterResult) -> blocks.Page:
         answer=wording.answer(compared),
         sections=(
             machine_section(machine, result.messages) if result.load is not None else _hosts_section(result),
-            *([_speeds_section(result)] if result.kernels else []),
-            *([] if result.load is None else [_load_section(result.load)]),
+            blocks.Section("speed", "Speed of each kernel", tuple(_speeds(result))),
+            blocks.Section("load", "Background load", tuple(_load(result.load))),
             timeline_section(result.timelines),
             strategies_section(compared),
-            *([_real_runs(result)] if result.verification else []),
+            _real_runs(result),
             provenance_section(
                 result.provenance,
                 compared.drawn.seed,
@@ -207,8 +207,10 @@ def _load_text(load: MeasuredLoad) -> str:
     return f"on {load.pe}, rule {load.rule or 'none'}; share of it left to us: {shares}"
 
 
-def _load_section(load: MeasuredLoad) -> blocks.Section:
+def _load(load: MeasuredLoad | None) -> Iterator[blocks.Block]:
     """The trace over time, and what it leaves us."""
+    if load is None:
+        return
     drawn = plots.load(load.trace, rule=load.rule or "fair", pe=load.pe)
     caption = "The load that ran on one PE and that every replication starts at another point of. Dashed: its mean."
     facts = {
@@ -217,12 +219,13 @@ def _load_section(load: MeasuredLoad) -> blocks.Section:
         "Share left to us, predicted": wording.percent(load.predicted_share, 1),
         "Share left to us, measured": wording.percent(load.measured_share, 1),
     }
-    shown = blocks.SideBySide(blocks.Figure(drawn, caption), (blocks.pairs(facts),))
-    return blocks.Section("load", "Background load", (shown,))
+    yield blocks.SideBySide(blocks.Figure(drawn, caption), (blocks.pairs(facts),))
 
 
-def _speeds_section(result: ClusterResult) -> blocks.Section:
+def _speeds(result: ClusterResult) -> Iterator[blocks.Block]:
     """Speed bands as a figure, and how they are known."""
+    if not result.kernels:
+        return
     machine = result.provenance.machine
     figure = blocks.Figure(
         plots.kernels([one.curve for one in result.kernels], caches=() if machine is None else machine.caches),
@@ -234,7 +237,7 @@ def _speeds_section(result: ClusterResult) -> blocks.Section:
     stable = "Every point is stable: the 95 % interval of its median is as narrow as was asked for."
     unstable = f"{noisy} of {wording.counted(count, 'point')} not stable: their medians are known less well."
     said = tuple(blocks.Text(line, quiet=True) for line in (unstable if noisy else stable, *result.notes))
-    return blocks.Section("speed", "Speed of each kernel", (blocks.SideBySide(figure, said),))
+    yield blocks.SideBySide(figure, said)
 
 
 def _points(result: ClusterResult) -> list[SpeedPoint]:

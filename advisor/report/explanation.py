@@ -13,13 +13,11 @@ from advisor.wording import percent
 from simulator import blocks, plots, units
 
 HEADING = "Why, and how far it holds"
-NONE = "Not asked for: with --explain, advise tells why, and what it is sensitive to."
 MOST_LIMITS = 4
 """Sharing domains that are named."""
 LEAST_WAIT = 0.005
 """Part of the makespan below which nobody is said to wait; on a page, of the path below which nobody limits."""
 NOT_DOUBTED = "none of the models states a doubt"
-NO_DOUBT = "Nothing is doubted: no model of this scenario says what measuring left unknown."
 MOST_SOURCES = 8
 SHARE_HEAD = ("source", "of the makespan", "of the gain", "because of")
 NEXT_HEAD = ("measure", "for", "expected loss after", "saved in a second")
@@ -31,7 +29,7 @@ NEXT_HEAD = ("measure", "for", "expected loss after", "saved in a second")
 def explanation_section(compared: Compared, found: Explanation) -> blocks.Section:
     """The explanation in words, tables and a figure."""
     if found.effort is None:
-        return blocks.Section("explanation", HEADING, (blocks.Text(NONE),))
+        return blocks.Section("explanation", HEADING, ())
     sensitivity = _sensitivity(compared, found, found.effort)
     drawn = (_why(compared, found), sensitivity, _spent(compared, found))
     return blocks.Section("explanation", HEADING, tuple(block for part in drawn for block in part))
@@ -140,8 +138,7 @@ def _better(effort: Effort) -> str:
 
 def doubt_section(found: Explanation, again: MeasuredAgain | None = None) -> blocks.Section:
     """Shares by source, and what measuring each is expected to bring."""
-    shown = tuple(_doubt(found, again))
-    return blocks.Section("doubt", "Where the doubt comes from", shown or (blocks.Text(NO_DOUBT),))
+    return blocks.Section("doubt", "Where the doubt comes from", tuple(_doubt(found, again)))
 
 
 def _doubt(found: Explanation, again: MeasuredAgain | None) -> Iterator[blocks.Block]:

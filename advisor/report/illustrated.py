@@ -33,7 +33,7 @@ MOST_LOADS = 3
 """Loads that are drawn; the table has all."""
 MOST_LINKS, MOST_NAMED = 6, 3
 """Kinds of links, and links of a kind that are named."""
-NO_PLATFORM = blocks.Section("platform", "Platform", (blocks.Text("Nothing is known of the platform."),))
+NO_PLATFORM = blocks.Section("platform", "Platform", ())
 _LONG_LIST = re.compile(r"\[([^\[\]{}]{400,})\]")
 """Of plain values, traces for instance."""
 RULES = {
@@ -74,7 +74,7 @@ class Illustration:
 
     timelines: tuple[Timeline | TooLong, ...]
     scenario_text: str
-    platform: blocks.Section | None
+    platform: blocks.Section
     shares: tuple[Share, ...] = ()
     """What each PE gets, and what it can do."""
     launches: str = ""
@@ -83,7 +83,7 @@ class Illustration:
     """A slow run of the first configuration."""
 
 
-NOTHING = Illustration((), "", None)
+NOTHING = Illustration((), "", NO_PLATFORM)
 """Of a document alone."""
 
 

@@ -16,7 +16,6 @@ from advisor.report.verdict import verdict
 from advisor.results import Ends
 from simulator import blocks, documents, files, plots
 
-NOTHING_COMPARED = blocks.Text("This document compares nothing.", quiet=True)
 MOST_FIRST = 4
 """Changes that the answer stands among, the stream as it is among them."""
 MOST_SAID = 3
@@ -61,7 +60,7 @@ def changes_page(found: JobsAdvised, run: tuple[blocks.Command, ...] = ()) -> bl
         title=f"{_title(found.compared)}: which change pays most",
         answer=found.sentence,
         sections=(
-            blocks.Section("changes", "Which change pays most", rest or (NOTHING_COMPARED,)),
+            blocks.Section("changes", "Which change pays most", rest),
             blocks.Section("settings", "Alternatives", tuple(_settings(found.compared.alternatives))),
         ),
         rows=_first_changes(found),
@@ -188,8 +187,7 @@ def _differences(found: Comparison) -> tuple[blocks.Block, ...]:
     shown = [block for name, rows in found.by_metric().items() for block in _metric_blocks(found, name, rows)]
     if any(one.apart.low is not None for one in found.differences):
         shown.append(blocks.Text(_how_judged(found.level), quiet=True))
-    alone = blocks.Text("There is one alternative only, so nothing differs.", quiet=True)
-    return tuple(shown) or (alone,)
+    return tuple(shown)
 
 
 def _metric_blocks(found: Comparison, name: str, rows: Sequence[DifferenceFacts]) -> Iterator[blocks.Block]:

@@ -116,7 +116,7 @@ def jobs_page(ran: RanJobs, run: tuple[blocks.Command, ...] = (), drawn: Drawing
         answer=_answer(ran),
         sections=(
             blocks.Section("averages", "Averages", tuple(_averages(ran))),
-            *([blocks.Section("over-time", "Over time", over_time)] if over_time else []),
+            blocks.Section("over-time", "Over time", over_time),
             blocks.Section("classes", "Classes of jobs", tuple(_classes(ran))),
             provenance_section(ran.provenance, ran.seed),
         ),

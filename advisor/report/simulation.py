@@ -1,14 +1,14 @@
 """What a simulation answers: values, page, text, the folder with tables and charts, the file of a timeline."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from advisor import wording
 from advisor.advise.ranking import gain
 from advisor.report.html import render_page
-from advisor.report.illustrated import NO_PLATFORM, Illustration, illustration
+from advisor.report.illustrated import NOTHING, Illustration, illustration
 from advisor.report.origin import head, provenance_section
 from advisor.report.picture import answer_picture, reference
 from advisor.report.strategies import strategies_section
@@ -189,7 +189,7 @@ def simulation_page(shown: ShownSimulation, run: tuple[blocks.Command, ...] = ()
         timeline_section(drawn.timelines),
         _time_section(simulation),
         _changes_section(simulation),
-        drawn.platform or NO_PLATFORM,
+        drawn.platform,
         provenance_section(simulation.provenance, simulation.drawn.seed, scenario_text=drawn.scenario_text),
     )
     known = [one.known for one in drawn.shares if one.known is not None and one.after]
@@ -198,7 +198,7 @@ def simulation_page(shown: ShownSimulation, run: tuple[blocks.Command, ...] = ()
         answer=_answer(shown.compared),
         facts=blocks.pairs(_facts(simulation, drawn)),
         rows=_rows(shown.compared),
-        sections=tuple(section for section in sections if section is not None),
+        sections=sections,
         picture=answer_picture(
             shown.compared, drawn.shares, drawn.timelines, bad=drawn.bad, advised=shown.compared.recommended
         ),
@@ -279,10 +279,10 @@ def _time_section(simulation: Simulation) -> blocks.Section:
         )
         folded = len(rows) > MOST_OPEN or len(simulation.configurations) > 1
         shown.append(blocks.Folded(f"{one.name}: {len(rows)} processes", (said,)) if folded else said)
-    return blocks.Section("time", "Where time goes", tuple(shown) or (blocks.Text("Nothing was simulated."),))
+    return blocks.Section("time", "Where time goes", tuple(shown))
 
 
-def _changes_section(simulation: Simulation) -> blocks.Section | None:
+def _changes_section(simulation: Simulation) -> blocks.Section:
     """What was set in place of the scenario's own values, and where models are used outside what was measured."""
     changes = [[one.path, str(one.before), str(one.after)] for one in simulation.changes]
     found = [[str(value) for value in one.values()] for one in simulation.extrapolation]
@@ -291,8 +291,7 @@ def _changes_section(simulation: Simulation) -> blocks.Section | None:
         blocks.table("Set for this run", ["field", "in the file", "here"], changes, text_columns=3),
         blocks.table("Models used outside what was measured", names, found, text_columns=len(names)),
     )
-    kept = tuple(one for one in shown if one.rows)
-    return blocks.Section("changes", "Changed and extrapolated", kept) if kept else None
+    return blocks.Section("changes", "Changed and extrapolated", tuple(one for one in shown if one.rows))
 
 
 # Files
@@ -320,7 +319,7 @@ def page_of_runs(
     if drawn:
         illustrated = illustration(loaded, runs, shown, before=compared_with)
     else:
-        illustrated = Illustration((), "", None, shares_of(loaded, None, best))
+        illustrated = replace(NOTHING, shares=shares_of(loaded, None, best))
     return simulation_page(ShownSimulation(simulation, judged, illustrated), run)
 
 

@@ -21,7 +21,7 @@ def strategies_section(
     shown = [plots.Makespan.of(one.name, one.predicted) for _, one in entries if one.predicted.mean is not None]
     drawn = plots.makespans(shown, compared.recommended or None, mark=tag, level=compared.drawn.held, kind="strategies")
     if not drawn:
-        return blocks.Section("baselines", heading, (blocks.Text("Nothing was simulated."),))
+        return blocks.Section("baselines", heading, ())
     several = f"Simulated makespan of each {noun} under the same draws. Less is better."
     figure = blocks.Figure(drawn, several if len(entries) > 1 else "Simulated makespan.")
     return blocks.Section("baselines", heading, (blocks.SideBySide(figure, (_strategies_table(compared, noun, tag),)),))
@@ -108,7 +108,7 @@ def ranking_section(compared: Compared, fronts: tuple[Front, ...], most: int = M
     for front in fronts:
         caption = f"Pareto front of makespan and {front.of}, over {front.considered} configurations"
         shown.append(_front_table(compared, front, caption, "makespan in s", note=front.scope))
-    return blocks.Section("ranking", "How sure it is", tuple(shown) or (blocks.Text("Nothing was ranked."),))
+    return blocks.Section("ranking", "How sure it is", tuple(shown))
 
 
 def ranking_table(compared: Compared, most: int, caption: str, *, first: str, note: str = "") -> blocks.Table:

@@ -111,14 +111,13 @@ def _first_rows(page: blocks.Page, width: int, most: int) -> list[str]:
 def page_blocks(page: blocks.Page) -> Iterator[blocks.Block]:
     """All of a page but what is drawn, for `--full` and for tables in other forms.
 
-    Of what is folded there are the tables; a section of one text alone says that there is nothing.
+    Of what is folded there are the tables.
     """
     yield blocks.Text(page.answer)
     yield page.facts
     yield blocks.Listing("\n".join(f"Warning   {wording.clean(line)}" for line in page.warnings))
     for section in page.sections:
-        if len(section.blocks) > 1 or not isinstance(section.blocks[0], blocks.Text):
-            yield from _unfolded(section.blocks)
+        yield from _unfolded(section.blocks)
     yield from page.run[:1]
 
 

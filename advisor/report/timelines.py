@@ -341,9 +341,7 @@ def timeline_section(every: Sequence[Timeline | TooLong]) -> blocks.Section:
         for one in every
         if isinstance(one, TooLong)
     )
-    if shown or long:
-        return blocks.Section("timeline", HEADING, (*(_blocks(shown) if shown else ()), *long))
-    return blocks.Section("timeline", HEADING, (blocks.Text("No replication was kept."),))
+    return blocks.Section("timeline", HEADING, (*(_blocks(shown) if shown else ()), *long))
 
 
 def _blocks(shown: Sequence[Timeline]) -> Iterator[blocks.Block]:

@@ -37,7 +37,7 @@ def verification_page(
             verification_section(
                 verified.configurations, verified.recommended, level=verified.held, coverage=verified.intervals
             ),
-            *([] if scorecard is None else [scorecard]),
+            *filter(None, [scorecard]),
             machine_section(machine),
             provenance_section(verified.provenance, None),
         ),
@@ -143,7 +143,7 @@ def verification_section(
     heading = "Predicted against measured"
     drawn = plots.verification([plots.Checked.of(one) for one in entries])
     if not drawn:
-        return blocks.Section("verification", heading, (blocks.Text("No real run has checked the prediction."),))
+        return blocks.Section("verification", heading, ())
     caption = "Real runs on this machine with the load on, every repetition shown, and what was predicted before them."
     held = [] if coverage is None else wording.held_lines(coverage, level)
     said = (blocks.Text(f"{'. '.join(held)}. {wording.HELD_NOTE}"),) if held else ()

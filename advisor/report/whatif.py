@@ -31,19 +31,19 @@ NO_SINGLE = (
 
 def whatif_page(found: Findings, run: tuple[blocks.Command, ...] = ()) -> blocks.Page:
     """Explored, compared."""
-    sections = (
-        grid_section(found),
-        blocks.Section("upgrades", "Which upgrade pays most", tuple(_upgrades(found))),
-        _sensitivity_section(found),
-        _costs_section(found),
-        _failed_section(found),
-        timeless_section(found.provenance),
-    )
+    costs = tuple(_front_blocks(found, front) for front in found.fronts)
     count = sum(len(field.paths) for field in found.grid.fields)
     return blocks.Page(
         title=f"{found.scenario}: {counted(count, 'field')} varied, {counted(len(found.points), 'point')}",
         answer=found.sentence,
-        sections=tuple(part for part in sections if part is not None),
+        sections=(
+            grid_section(found),
+            blocks.Section("upgrades", "Which upgrade pays most", tuple(_upgrades(found))),
+            blocks.Section("sensitivity", "Sensitivity", tuple(_sensitivity(found))),
+            blocks.Section("costs", "What it costs", costs),
+            blocks.Section("failed", "What failed", tuple(_failed(found))),
+            timeless_section(found.provenance),
+        ),
         command="whatif",
         settings=f"at each point {QUESTIONS.get(found.question, found.question)}; {wording.drawn_text(found.drawn)}",
         picture=_picture(found),
@@ -114,18 +114,18 @@ def _first_rows(found: Findings) -> blocks.Table | None:
     return blocks.table("", ("point", "makespan, predicted", "times as fast", "fastest"), rows) if rows else None
 
 
-def _failed_section(found: Findings) -> blocks.Section | None:
+def _failed(found: Findings) -> Iterator[blocks.Block]:
     """Points that have no answer, each with its reason."""
     lost = [
         [why, str(len(points)), "; ".join(words.named(found, point) for point in points[:MOST_EXAMPLES])]
         for why, points in words.failures(found)
     ]
-    if not lost:
-        return None
-    count = sum(bool(point.error) for point in found.points)
-    said = f"{counted(count, 'point')} of {len(found.points)} without an answer; this does not touch the others."
-    text = blocks.table("Points that failed", ["reason", "points", "changes"], lost, text_columns=3)
-    return blocks.Section("failed", "What failed", (blocks.Text(said), text))
+    if lost:
+        count = sum(bool(point.error) for point in found.points)
+        yield blocks.Text(
+            f"{counted(count, 'point')} of {len(found.points)} without an answer; the others have theirs."
+        )
+        yield blocks.table("Points that failed", ["reason", "points", "changes"], lost, text_columns=3)
 
 
 # Which upgrade pays most
@@ -185,10 +185,10 @@ def _gains(found: Findings, shown: Sequence[PointFound], *, alone: bool) -> bloc
     return blocks.table(f"Gain of {of}", head, rows, best=best, tag=tag, note=note)
 
 
-def _sensitivity_section(found: Findings) -> blocks.Section | None:
-    """Percent of makespan per percent of each field; None without fields of two numbers."""
+def _sensitivity(found: Findings) -> Iterator[blocks.Block]:
+    """Percent of makespan per percent of each field; nothing without fields of two numbers."""
     if not found.elasticity:
-        return None
+        return
     rows = []
     for one in found.elasticity:
         means = [step.mean or 0.0 for step in one.steps]
@@ -202,15 +202,7 @@ def _sensitivity_section(found: Findings) -> blocks.Section | None:
     )
     note += _other_fields({one.others for one in found.elasticity})
     head = ["field", "% makespan per %", "between", "over single steps"]
-    shown = blocks.table("Elasticity of each field", head, rows, note=note)
-    return blocks.Section("sensitivity", "Sensitivity", (shown,))
-
-
-def _costs_section(found: Findings) -> blocks.Section | None:
-    """Makespan against cost and energy; None where no point says them."""
-    if not found.fronts:
-        return None
-    return blocks.Section("costs", "What it costs", tuple(_front_blocks(found, front) for front in found.fronts))
+    yield blocks.table("Elasticity of each field", head, rows, note=note)
 
 
 def _front_blocks(found: Findings, front: Front) -> blocks.Block:

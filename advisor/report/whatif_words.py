@@ -1,6 +1,5 @@
 """What the text and the page of a what-if have in common: names of points, and numbers."""
 
-
 from advisor import wording
 from advisor.results import Ends
 from advisor.whatif import Findings

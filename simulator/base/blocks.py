@@ -154,6 +154,10 @@ class Page:
     rows: Table | None = None
     """The few rows that the answer stands among, the most important first."""
 
+    def __post_init__(self) -> None:
+        """Leave out sections that have nothing to show."""
+        object.__setattr__(self, "sections", tuple(one for one in self.sections if one.blocks))
+
 
 def table(
     caption: str,
