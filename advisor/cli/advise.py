@@ -382,7 +382,7 @@ def page_of_advice(
         shown = (chosen.name, before, *_rivals(recommendation))
         illustrated = illustration(compared, recommendation.runs, shown, before=before, launched=True)
     else:
-        illustrated = Illustration((), "", None, simulator.shares_of(compared, None, chosen))
+        illustrated = Illustration(shares=simulator.shares_of(compared, None, chosen))
     return advice_page(advice, illustrated, run, top=top or MOST_RANKED)
 
 

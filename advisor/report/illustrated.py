@@ -72,9 +72,9 @@ class Trace:
 class Illustration:
     """What a page shows of a scenario that was simulated."""
 
-    timelines: tuple[Timeline | TooLong, ...]
-    scenario_text: str
-    platform: blocks.Section
+    timelines: tuple[Timeline | TooLong, ...] = ()
+    scenario_text: str = ""
+    platform: blocks.Section = NO_PLATFORM
     shares: tuple[Share, ...] = ()
     """What each PE gets, and what it can do."""
     launches: str = ""
@@ -83,7 +83,7 @@ class Illustration:
     """A slow run of the first configuration."""
 
 
-NOTHING = Illustration((), "", NO_PLATFORM)
+NOTHING = Illustration()
 """Of a document alone."""
 
 

@@ -1,14 +1,14 @@
 """What a simulation answers: values, page, text, the folder with tables and charts, the file of a timeline."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from advisor import wording
 from advisor.advise.ranking import gain
 from advisor.report.html import render_page
-from advisor.report.illustrated import NOTHING, Illustration, illustration
+from advisor.report.illustrated import Illustration, illustration
 from advisor.report.origin import head, provenance_section
 from advisor.report.picture import answer_picture, reference
 from advisor.report.strategies import strategies_section
@@ -319,7 +319,7 @@ def page_of_runs(
     if drawn:
         illustrated = illustration(loaded, runs, shown, before=compared_with)
     else:
-        illustrated = replace(NOTHING, shares=shares_of(loaded, None, best))
+        illustrated = Illustration(shares=shares_of(loaded, None, best))
     return simulation_page(ShownSimulation(simulation, judged, illustrated), run)
 
 

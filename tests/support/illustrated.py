@@ -7,7 +7,7 @@ from pathlib import Path
 from advisor.report.illustrated import illustration
 from advisor.report.picture import reference
 from advisor.report.simulation import ShownSimulation, compared, simulation_of, simulation_page
-from simulator import load_scenario, run
+from simulator import blocks, load_scenario, run
 
 TUTORIAL = Path(__file__).parents[2] / "scenarios" / "tutorial"
 
@@ -31,4 +31,4 @@ def simulated_page(name="shared-pes.yaml", replications=None):
 
 def without_platform(shown):
     """What documents could hold of it."""
-    return replace(shown, illustration=replace(shown.illustration, platform=None))
+    return replace(shown, illustration=replace(shown.illustration, platform=blocks.Section("platform", "Platform", ())))
