@@ -70,11 +70,6 @@ def times(ratio: float | None) -> str:
     return NOTHING if ratio is None else f"{ratio:.2f}"
 
 
-def whole(value: float | None) -> str:
-    """A number without decimals."""
-    return NOTHING if value is None else f"{value:.0f}"
-
-
 def with_interval(stated: Stated | None, unit: str = "s", *, signed: bool = False) -> str:
     """`mean` with its interval `low`, `high`: see `simulator.units.show_interval`."""
     ends = (None, None, None) if stated is None else (stated.mean, stated.low, stated.high)
@@ -540,17 +535,16 @@ def held_lines(coverage: Coverage, level: float) -> list[str]:
     if coverage.held is not None:
         stated = (coverage.median_half_width_percent, coverage.median_error_percent)
         width, error = (percent((share or 0.0) / 100, 1) for share in stated)
-        held = share_text(coverage.held, level, "intervals of the mean held")
+        held = f"{level_text(level)} intervals of the mean held {held_text(coverage.held)}"
         lines.append(f"{held}; half-width {width}, error {error} (medians)")
     if coverage.runs is not None:
-        lines.append(share_text(coverage.runs, level, "intervals of one run held single runs:"))
+        lines.append(f"{level_text(level)} intervals of one run held single runs: {held_text(coverage.runs)}")
     return lines
 
 
-def share_text(found: Held, level: float, what: str) -> str:
-    """`90 % intervals of the mean held 9 of 12 (43 to 95 %)`."""
-    ends = f"{100 * found.low:.0f} to {percent(found.high)}"
-    return f"{level_text(level)} {what} {found.held} of {found.of} ({ends})"
+def held_text(found: Held) -> str:
+    """`9 of 12 (43 to 95 %)`."""
+    return f"{found.held} of {found.of} ({100 * found.low:.0f} to {percent(found.high)})"
 
 
 # Verdicts on models: whether one is usable, for what, how well known it is, and what to do if it is not.

@@ -11,7 +11,7 @@ from advisor.report.origin import head, provenance_section
 from advisor.report.picture import answer_picture, launch_lines
 from advisor.report.strategies import MOST_RANKED, first_rows, ranking_section, strategies_section
 from advisor.report.timelines import timeline_section
-from advisor.report.verdict import speeds_line, stated_cost, verdict
+from advisor.report.verdict import speeds_line, stated_cost, verdict_of
 from simulator import blocks, units
 
 
@@ -40,9 +40,8 @@ def advice_page(
 
 def advice_verdict(advice: Advice, drawn: Illustration = NOTHING) -> str:
     """Whether the advice can be used, by what is known of the speeds of the PEs that it uses, and what doubt costs."""
-    known = [one.known for one in drawn.shares if one.known is not None and one.after]
     loss = None if advice.compared.drawn.deterministic else advice.compared.expected_loss
-    return verdict(advice.warnings, stated=stated_cost(drawn.shares), known=max(known, default=None), loss=loss)
+    return verdict_of(advice.warnings, drawn.shares, loss)
 
 
 def _facts(advice: Advice, drawn: Illustration) -> dict[str, str]:

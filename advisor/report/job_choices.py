@@ -80,7 +80,7 @@ def _around(
     return replace(
         page,
         sections=(*page.sections, provenance_section(answered.provenance, found.seed)),
-        settings=_judged(found),
+        settings=_drawn(found),
         picture=tuple((figure,) for figure in picture),
         run=run,
         facts=_facts(found),
@@ -95,14 +95,6 @@ def _title(found: Comparison) -> str:
 
 def _drawn(found: Comparison) -> str:
     return f"{wording.counted(found.replications, 'draw')}, seed {found.seed}"
-
-
-def _judged(found: Comparison) -> str:
-    """What intervals and averages are of."""
-    said = [_drawn(found), f"intervals hold with {wording.level_text(found.level)}"]
-    said += [] if found.units is None else [f"the log counts as {found.units:.4g} independent parts"]
-    said += [f"the first {100 * found.warm_up:g} % of the jobs to end left out"] if found.warm_up else []
-    return ", ".join(said)
 
 
 def _facts(found: Comparison) -> blocks.Pairs:
@@ -129,21 +121,9 @@ def _apart_text(one: DifferenceFacts | None) -> str:
 
 def _first_changes(found: JobsAdvised) -> blocks.Table:
     """The stream as it is, and the changes that gain most."""
-    objective, unit = found.objective, METRICS[found.objective].unit
-    ranked = sorted(found.candidates, key=lambda one: -(one.gain.mean or 0.0))
-    rows = [
-        (
-            one.name,
-            _value(one.value, objective),
-            wording.with_interval(one.gain, unit),
-            wording.probability(one.chance_best),
-        )
-        for one in ranked
-        if one.kind != BOUND
-    ]
-    now = (f"as it is: {found.base.name}", _value(found.base.value, objective), wording.NOTHING, wording.NOTHING)
-    head = ("change", METRICS[objective].said, "lower by", "is best")
-    return blocks.table("", head, [*rows[: MOST_FIRST - 1], now])
+    whole, shown = _changes_table(found), (0, 1, 2, 4)
+    now, *others = [[row[column] for column in shown] for row in whole.rows if row[4] != BOUND]
+    return blocks.table("", [whole.head[column] for column in shown], [*others[: MOST_FIRST - 1], now])
 
 
 def overload_sentences(found: Comparison) -> tuple[str, ...]:
@@ -170,6 +150,8 @@ def _alternatives_section(found: Comparison) -> blocks.Section:
     title = ["alternative", *(METRICS[name].said for name in names), "overloaded"]
     of_draws = found.draws in {"streams", "shaken", "loads"}
     note = "Means over the draws." if of_draws else "Of the stream as it is; draws tell how far off that is."
+    note += "" if found.units is None else f" The log counts as {found.units:.4g} independent parts."
+    note += f" The first {100 * found.warm_up:g} % of the jobs to end are left out." if found.warm_up else ""
     if all(row[-1] == "no" for row in rows):
         title, rows = title[:-1], [row[:-1] for row in rows]
     gives = blocks.table("What each gives, predicted", title, rows, note=note)
@@ -269,11 +251,10 @@ def _setting(one: AlternativeFacts) -> dict[str, str]:
 
 def _changes(found: JobsAdvised) -> Iterator[blocks.Block]:
     """Each change with its gain, both verdicts, the chance that it is the best, and what its price buys."""
-    changes = sorted(found.candidates, key=lambda one: -(one.gain.mean or 0.0))
+    changes = _by_gain(found)
     if not changes:
         return
-    level, metric = found.compared.level, METRICS[found.objective]
-    better = "lower" if metric.less_is_better else "higher"
+    level, metric, better = found.compared.level, METRICS[found.objective], _better(found)
     drawn = plots.differences(
         [_apart(_with_chance(one), one.gain, sure=_is_sure(one.gain, level)) for one in changes],
         axis=f"{metric.said} is {better} by{f' in {metric.unit}' if metric.unit else ''}",
@@ -285,7 +266,7 @@ def _changes(found: JobsAdvised) -> Iterator[blocks.Block]:
     if drawn:
         caption = f"By how much each change makes the {metric.said} {better}, and how likely it is the best one."
         yield blocks.Figure(drawn, caption)
-    yield _changes_table(found, changes, level, better)
+    yield _changes_table(found)
 
 
 def _with_chance(one: Change) -> str:
@@ -294,8 +275,17 @@ def _with_chance(one: Change) -> str:
     return f"{one.name}: best with {wording.probability(one.chance_best)}"
 
 
-def _changes_table(found: JobsAdvised, changes: Sequence[Change], level: float, better: str) -> blocks.Table:
-    metric, priced = METRICS[found.objective], any(one.price is not None for one in changes)
+def _by_gain(found: JobsAdvised) -> list[Change]:
+    return sorted(found.candidates, key=lambda one: -(one.gain.mean or 0.0))
+
+
+def _better(found: JobsAdvised) -> str:
+    return "lower" if METRICS[found.objective].less_is_better else "higher"
+
+
+def _changes_table(found: JobsAdvised) -> blocks.Table:
+    metric, changes, level = METRICS[found.objective], _by_gain(found), found.compared.level
+    priced = any(one.price is not None for one in changes)
     rows = [[f"as it is: {found.base.name}", _value(found.base.value, found.objective), *[wording.NOTHING] * 5]]
     for one in changes:
         gain = one.gain
@@ -305,11 +295,11 @@ def _changes_table(found: JobsAdvised, changes: Sequence[Change], level: float, 
                 _value(one.value, found.objective),
                 wording.with_interval(gain, metric.unit),
                 _paid(gain, gain.holm, level),
-                "bound" if one.kind == BOUND else wording.probability(one.chance_best),
+                BOUND if one.kind == BOUND else wording.probability(one.chance_best),
                 *map(wording.digits, (one.price, one.gain_per_price)),
             ]
         )
-    title = ["change", metric.said, f"{better} by", "of all", "is best"]
+    title = ["change", metric.said, f"{_better(found)} by", "of all", "is best"]
     title += ["price", "gain per price"] if priced else []
     note = f"No interval: {found.refused}." if found.refused else _changes_note(found, level)
     return blocks.table(

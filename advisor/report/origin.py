@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -15,9 +15,17 @@ PROBES = 8.0, 2.0**20
 """Bytes of messages whose time is shown."""
 
 
-def head(command: str, warnings: tuple[str, ...], origin: Provenance) -> dict[str, Any]:
+class Head(TypedDict):
+    """What every page says of its making."""
+
+    command: str
+    made: str
+    warnings: tuple[str, ...]
+
+
+def head(command: str, warnings: tuple[str, ...], origin: Provenance) -> Head:
     """Command, date and warnings, as a page wants them."""
-    return {"command": command or "run", "made": wording.clean(origin.made), "warnings": warnings}
+    return Head(command=command or "run", made=wording.clean(origin.made), warnings=warnings)
 
 
 def provenance_section(

@@ -7,7 +7,6 @@ from typing import Any
 from advisor.advise.advice import Advice
 from advisor.report.advice import advice_page
 from advisor.report.cluster import ClusterResult, cluster_page
-from advisor.report.html import render_page
 from advisor.report.job_answers import JobsAdvised, JobsCompared
 from advisor.report.job_choices import changes_page, comparison_page
 from advisor.report.jobs import RanJobs, jobs_page
@@ -58,8 +57,3 @@ def read_answer(document: Mapping[str, Any], place: Path) -> Any:
 def page_of(answer: Any) -> blocks.Page:
     """The page of an answer."""
     return PAGES[type(answer)](answer)
-
-
-def render_html(answer: Any) -> str:
-    """The report of an answer as one self-contained page."""
-    return render_page(page_of(answer))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from advisor import wording
 from simulator import blocks, intervals
-from simulator.calibration import Comparison, Held, coverage, kept_comparisons
+from simulator.calibration import Comparison, coverage, kept_comparisons
 
 SUBJECTS = {
     "kernel": "runs of our kernels",
@@ -48,22 +48,16 @@ def _kinds(found: Sequence[Comparison], level: float) -> blocks.Table:
         [
             SUBJECTS.get(one.kind, one.kind),
             str(one.seen.cases),
-            wording.NOTHING if one.seen.held is None else _held_text(one.seen.held),
-            _percent(one.seen.median_half_width_percent),
-            _percent(one.seen.median_error_percent),
+            wording.NOTHING if one.seen.held is None else wording.held_text(one.seen.held),
+            *(
+                wording.NOTHING if value is None else f"{value:.1f} %"
+                for value in (one.seen.median_half_width_percent, one.seen.median_error_percent)
+            ),
         ]
         for one in coverage(found, level=level).kinds
     ]
     head = ["predicted", "cases", "held", "half-width", "error"]
     return blocks.table(f"{wording.level_text(level)} intervals of the mean, medians", head, rows)
-
-
-def _held_text(one: Held) -> str:
-    return f"{one.held} of {one.of} ({100 * one.low:.0f} to {wording.percent(one.high)})"
-
-
-def _percent(value: float | None) -> str:
-    return wording.NOTHING if value is None else f"{value:.1f} %"
 
 
 def _note(found: Sequence[Comparison], level: float) -> blocks.Text:

@@ -13,7 +13,7 @@ from advisor.report.origin import head, provenance_section
 from advisor.report.picture import answer_picture, reference
 from advisor.report.strategies import strategies_section
 from advisor.report.timelines import timeline_section
-from advisor.report.verdict import speeds_line, stated_cost, verdict
+from advisor.report.verdict import speeds_line, verdict_of
 from advisor.results import Application, Compared, Described, Drawn, Ends, Provenance, Strategy, application_of
 from simulator import (
     IdleCores,
@@ -192,7 +192,6 @@ def simulation_page(shown: ShownSimulation, run: tuple[blocks.Command, ...] = ()
         drawn.platform,
         provenance_section(simulation.provenance, simulation.drawn.seed, scenario_text=drawn.scenario_text),
     )
-    known = [one.known for one in drawn.shares if one.known is not None and one.after]
     return blocks.Page(
         title=wording.asked(simulation.application),
         answer=_answer(shown.compared),
@@ -203,11 +202,7 @@ def simulation_page(shown: ShownSimulation, run: tuple[blocks.Command, ...] = ()
             shown.compared, drawn.shares, drawn.timelines, bad=drawn.bad, advised=shown.compared.recommended
         ),
         run=run,
-        verdict=verdict(
-            simulation.warnings,
-            stated=stated_cost(drawn.shares),
-            known=max(known, default=None) if simulation.warnings else None,
-        ),
+        verdict=verdict_of(simulation.warnings, drawn.shares),
         settings=", ".join(filter(None, (wording.drawn_text(simulation.drawn), f"engine {simulation.engine}"))),
         **head(simulation.command, simulation.warnings, simulation.provenance),
     )

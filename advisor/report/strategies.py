@@ -1,5 +1,7 @@
 """Strategies compared on the same draws, the ranking of candidates and Pareto fronts: tables of pages and terminals."""
 
+from collections.abc import Iterator
+
 from advisor import wording
 from advisor.advise.pareto import Front
 from advisor.results import Compared, Strategy
@@ -94,40 +96,37 @@ def first_rows(compared: Compared) -> blocks.Table | None:
 
 def ranking_section(compared: Compared, fronts: tuple[Front, ...], most: int = MOST_RANKED) -> blocks.Section:
     """How much was simulated, ties, the best candidates and Pareto fronts."""
-    shown: list[blocks.Block] = [blocks.Text(f"{said}.")] if (said := wording.confirmed_text(compared)) else []
+    return blocks.Section("ranking", "How sure it is", tuple(_ranking(compared, fronts, most)))
+
+
+def _ranking(compared: Compared, fronts: tuple[Front, ...], most: int) -> Iterator[blocks.Block]:
+    if said := wording.confirmed_text(compared):
+        yield blocks.Text(f"{said}.")
     if said := wording.tie_text(compared):
-        shown.append(blocks.Text(f"The best are close: {said}"))
-    count = len(compared.ranking)
-    if count > 1:
-        caption = f"The best {most} of {count}" if count > most else "All candidates, best first"
-        note = (
-            "Expected loss: what it is expected to have more than the best of those compared; within 1 % is a tie. "
-            f"Above bound: over what no candidate can be below. {wording.interval_sentence(compared.drawn)}".rstrip()
-        )
-        shown.append(ranking_table(compared, most, caption, first="candidate", note=note))
+        yield blocks.Text(f"The best are close: {said}")
+    if len(compared.ranking) > 1:
+        yield _ranking_table(compared, most)
     for front in fronts:
-        caption = f"Pareto front of makespan and {front.of}, over {front.considered} configurations"
-        shown.append(_front_table(compared, front, caption, "makespan in s", note=front.scope))
-    return blocks.Section("ranking", "How sure it is", tuple(shown))
+        yield _front_table(compared, front)
 
 
-def ranking_table(compared: Compared, most: int, caption: str, *, first: str, note: str = "") -> blocks.Table:
+def _ranking_table(compared: Compared, most: int) -> blocks.Table:
     """The best candidates, and what choosing them is expected to lose to the best of those compared."""
-    tied, unit = wording.tied_names(compared), wording.objective_unit(compared.objective)
+    tied, unit, count = wording.tied_names(compared), wording.objective_unit(compared.objective), len(compared.ranking)
     rows = [
-        [
-            one.name,
-            wording.with_interval(one, unit),
-            wording.expected_text(one, tied),
-            wording.percent(one.regret, 1),
-        ]
+        [one.name, wording.with_interval(one, unit), wording.expected_text(one, tied), wording.percent(one.regret, 1)]
         for one in compared.ranking[:most]
     ]
-    head = [first, compared.objective or "mean", "expected loss", "above bound"]
+    caption = f"The best {most} of {count}" if count > most else "All candidates, best first"
+    note = (
+        "Expected loss: what it is expected to have more than the best of those compared; within 1 % is a tie. "
+        f"Above bound: over what no candidate can be below. {wording.interval_sentence(compared.drawn)}".rstrip()
+    )
+    head = ["candidate", f"{compared.objective or 'mean'}, predicted", "expected loss", "above bound"]
     return blocks.table(caption, head, rows, best=compared.recommended, note=note)
 
 
-def _front_table(compared: Compared, front: Front, caption: str, value: str, *, note: str = "") -> blocks.Table:
+def _front_table(compared: Compared, front: Front) -> blocks.Table:
     """A Pareto front, fastest first."""
     rows = [
         [
@@ -138,5 +137,11 @@ def _front_table(compared: Compared, front: Front, caption: str, value: str, *, 
         ]
         for point in front.points
     ]
-    head = ["configuration", wording.unit_of(compared.application), value, f"{front.of} ({front.unit})"]
-    return blocks.table(caption, head, rows, text_columns=2, note=note)
+    caption = f"Pareto front of makespan and {front.of}, over {front.considered} configurations"
+    head = [
+        "configuration",
+        wording.unit_of(compared.application),
+        "predicted makespan in s",
+        f"{front.of} ({front.unit})",
+    ]
+    return blocks.table(caption, head, rows, text_columns=2, note=front.scope)

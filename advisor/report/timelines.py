@@ -48,8 +48,6 @@ BAD = 0.95
 """Share of all runs that a bad one takes longer than."""
 COMPUTING = {"compute", "farm"}
 """Operations that are computing; others are messages, disks and barriers."""
-LOST = 0.05
-"""Part of a part, from which on it is said to be lost to others."""
 WORDS = {
     "computing": "computing",
     "farm": "working for a farm",
@@ -77,13 +75,8 @@ class Waited:
     def who(self) -> str:
         """What the makespan waits for, in words."""
         if self.what == "message":
-            return f"messages {self.over}"
+            return f"messages {self.where if self.where.startswith('within ') else f'over {self.where}'}"
         return f"{self.where} {WORDS.get(self.what, self.what)}"
-
-    @property
-    def over(self) -> str:
-        """Which way messages go."""
-        return self.where if self.where.startswith("within ") else f"over {self.where}"
 
 
 @dataclass(frozen=True)
@@ -349,7 +342,7 @@ def _blocks(shown: Sequence[Timeline]) -> Iterator[blocks.Block]:
     which = f"replication {first.replication} of {first.replications}"
     drawn = first.replications > 1
     nearest = f"{which}, the one nearest the median of {first.configuration}" if drawn else which
-    yield blocks.Text(f"{first.configuration}: {waits_text(first.waits_for) or 'nothing took any time'}.")
+    yield blocks.Text(f"{first.configuration}: {waits_text(first.waits_for)}.")
     same = "; the same draws for every configuration" if others and drawn else ""
     yield blocks.Text(f"This is {nearest}{same}.", quiet=True)
     if max(len(one.processes) for one in shown) > MOST_PROCESSES:
@@ -359,8 +352,7 @@ def _blocks(shown: Sequence[Timeline]) -> Iterator[blocks.Block]:
         yield blocks.Widget("gantt", "Timeline", data, (_still(first),))
     for one in shown:
         waits = waits_table(one.waits_for, f"What the predicted makespan of {one.configuration} waits for")
-        said = waits_text(one.waits_for) or "nothing took any time"
-        yield waits if one is first else blocks.Folded(f"{one.configuration}: {said}", (waits,))
+        yield waits if one is first else blocks.Folded(f"{one.configuration}: {waits_text(one.waits_for)}", (waits,))
 
 
 def _widget(one: Timeline) -> dict[str, Any]:
@@ -461,45 +453,15 @@ def _grouped(one: Timeline, most: int) -> dict[str, list[int]]:
 
 
 def waits_text(parts: Sequence[Waited]) -> str:
-    """Which PE and which link the makespan waits for, in one sentence; nothing where nothing is known."""
-    if not parts:
-        return ""
+    """What the makespan waits for, in one sentence; the table has all of it."""
     messages = [part for part in parts if part.what == "message"]
-    others = [part for part in parts if part.what != "message"]
-    named = others if len(others) == MOST_NAMED + 1 else others[:MOST_NAMED]
-    text = [(part.share, _lost(part)) for part in named]
+    named = [(part.share, part.who) for part in parts if part.what != "message"][:MOST_NAMED]
     if messages:
-        text.append((sum(part.share for part in messages), _messages_text(messages)))
-    text = [one for one in sorted(text, key=lambda one: -one[0]) if one[0] >= LEAST_SHARE] or text[:1]
-    if len(others) > len(named):
-        rest = sum(part.share for part in others[len(named) :])
-        text += [(rest, f"{len(others) - len(named)} more PEs")] if rest >= LEAST_SHARE else []
-    (first, what), *more = text
-    said = [f"{wording.percent(first)} of the makespan is {what}"]
-    return ", ".join([*said, *(f"{wording.percent(share)} {who}" for share, who in more)])
-
-
-def _lost(part: Waited) -> str:
-    """A part, and what of it is lost to others."""
-    lost = part.held_up_s / part.seconds if part.seconds else 0.0
-    if part.what != "computing" or lost <= LOST:
-        return part.who
-    return f"{part.who} ({wording.percent(lost)} of that lost to load and sharing)"
-
-
-def _messages_text(messages: Sequence[Waited]) -> str:
-    total, held_up, seconds = (sum(getattr(one, key) for one in messages) for key in ("share", "held_up_s", "seconds"))
-    first = messages[0]
-    if len(messages) == 1:
-        where = f" {first.over}"
-    elif first.share >= 0.5 * total:
-        where = f", most of it {first.over}"
-    else:
-        where = f" over {len(messages)} links, above all {first.where}"
-    busy = held_up > LOST * seconds
-    return f"messages{where}" + (
-        f" ({wording.percent(held_up / seconds)} of that waiting for links in use)" if busy else ""
-    )
+        who = messages[0].who if len(messages) == 1 else f"messages over {len(messages)} links"
+        named.append((sum(part.share for part in messages), who))
+    named.sort(reverse=True)
+    said = [f"{wording.percent(share)} {who}" for share, who in named if share >= LEAST_SHARE or share == named[0][0]]
+    return ", ".join(said).replace(" % ", " % of the makespan is ", 1) or "nothing took any time"
 
 
 def waits_table(parts: Sequence[Waited], caption: str) -> blocks.Table:

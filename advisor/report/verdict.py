@@ -10,7 +10,7 @@ from simulator import Share
 
 USABLE, WITH_CARE = 0.02, 0.1
 """Expected losses up to which an answer is usable, and usable with care."""
-SHORT = 72
+SHORT = 60
 """Characters of a warning in that line."""
 CLOSE, FAR = 0.1, 0.25
 """The same of the distance between real runs and what was predicted of them."""
@@ -60,6 +60,12 @@ def speeds_line(shares: Sequence[Share], *, divided: bool = True) -> str:
     return f"{how}, known to {wording.percent(max(known), int(max(known) < OFF))}"
 
 
+def verdict_of(warnings: Sequence[str], shares: Sequence[Share], loss: float | None = None) -> str:
+    """The verdict by what is known of the speeds of PEs that have units, and what the answer may lose."""
+    known = [one.known for one in shares if one.known is not None and one.after]
+    return verdict(warnings, stated=stated_cost(shares), known=max(known, default=None), loss=loss)
+
+
 def verdict(
     warnings: Sequence[str],
     *,
@@ -77,19 +83,19 @@ def verdict(
     `off`: how far real runs were from what was predicted of them, at most, as a share.
     `noisy`: measured points that are not known as well as was asked for.
     """
-    worst = _most_of(warnings)
+    count = f" ({wording.counted(len(warnings), 'warning')})" if warnings else ""
     if stated is not None:
         said = f"Stated, not measured: a speed that is {wording.percent(OFF)} off costs about {wording.percent(stated)}"
-        return f"{said} ({worst})" if worst else said
+        return f"{said}{count}"
     parts = [speeds_text(known)] if known is not None else []
     parts += [wording.counted(noisy, "noisy point")] if noisy else []
     if loss is None and off is None:
-        said = "; ".join(filter(None, (", ".join(parts), worst)))
+        said = "; ".join(filter(None, (", ".join(parts), _worst_of(warnings))))
         return said[:1].upper() + said[1:]
     seen = "" if off is None else f"real runs at most {wording.percent(off, 1)} off what was predicted"
     costs = "" if loss is None else f"what is not known costs {wording.loss_text(loss)} of the answer"
     said = f"{_usable(loss or 0.0, off or 0.0)}: {'; '.join(filter(None, (', '.join(parts), seen, costs)))}"
-    return f"{said} ({worst})" if worst else said
+    return f"{said}{count}"
 
 
 def _usable(loss: float, off: float) -> str:
@@ -103,7 +109,7 @@ def speeds_text(known: float) -> str:
     return f"speeds known to {100 * known:.2g} %" if known >= EXACT else "speeds taken as exact"
 
 
-def _most_of(warnings: Sequence[str]) -> str:
+def _worst_of(warnings: Sequence[str]) -> str:
     """The warning that matters most, and how many there are."""
     said = wording.counted(len(warnings), "warning")
     return f"{said}: {textwrap.shorten(worst_first(warnings)[0], SHORT, placeholder=' ...')}" if warnings else ""

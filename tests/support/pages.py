@@ -49,4 +49,4 @@ def hostile(value):
         return {key: hostile(part) if key not in {"operation", "recommended"} else part for key, part in value.items()}
     if isinstance(value, list):
         return [hostile(part) for part in value]
-    return value + HOSTILE if isinstance(value, str) and value not in {"functional", "fair"} else value
+    return value + HOSTILE if isinstance(value, str) and value not in {"", "functional", "fair"} else value
