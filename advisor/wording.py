@@ -560,19 +560,11 @@ class Known:
     """Relative error up to which it is used as it is."""
     bad: float
     """Relative error beyond which its answers are guesses."""
-    remedy: str
+    remedy: str = "measure again with nothing else running and a larger --budget"
 
 
-SPEEDS = Known(
-    "speeds",
-    "advise, simulate and verify",
-    0.10,
-    0.30,
-    "measure again with nothing else running and a larger --budget",
-)
-MESSAGES = Known(
-    "message times", "links of scenarios", 0.10, 0.30, "measure again with nothing else running and a larger --budget"
-)
+SPEEDS = Known("speeds", "advise, simulate and verify", 0.10, 0.30)
+MESSAGES = Known("message times", "links of scenarios", 0.10, 0.30)
 WORDS = Known(
     "times of words",
     "levels of nodes and what-ifs of caches",
@@ -580,13 +572,7 @@ WORDS = Known(
     0.40,
     "measure again with nothing else running, a larger --budget or --max-memory",
 )
-TOGETHER = Known(
-    "times next to others",
-    "domains of nodes",
-    0.05,
-    0.20,
-    "measure again with nothing else running and a larger --budget",
-)
+TOGETHER = Known("times next to others", "domains of nodes", 0.05, 0.20)
 
 
 def verdict(known: Known, error: float | None, *, by: str, lacking: str = "") -> str:

@@ -196,7 +196,7 @@ def _hosts_section(result: ClusterResult) -> blocks.Section:
         )
         for one in result.hosts
     ]
-    does = ("left to us", "units/s", "units now", "units", "processes")
+    does = ("left to us, measured", "units/s, measured", "units now", "units", "processes")
     table = blocks.table("Hosts", ("host", "processor", "kind", "PEs", "memory", *does), rows, text_columns=2)
     return blocks.Section("hosts", "Who gets how much", (table, blocks.Text(result.network, quiet=True)))
 

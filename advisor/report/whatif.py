@@ -182,7 +182,7 @@ def _gains(found: Findings, shown: Sequence[PointFound], *, alone: bool) -> bloc
     most = found.pays_most_alone if alone else found.pays_most
     best = None if most is None else words.named(found, found.points[most])
     tag = "pays most alone" if alone else "pays most"
-    return blocks.table(f"Gain of {of}", head, rows, best=best, tag=tag, note=note)
+    return blocks.table(f"Predicted gain of {of}", head, rows, best=best, tag=tag, note=note)
 
 
 def _sensitivity(found: Findings) -> Iterator[blocks.Block]:
@@ -202,7 +202,7 @@ def _sensitivity(found: Findings) -> Iterator[blocks.Block]:
     )
     note += _other_fields({one.others for one in found.elasticity})
     head = ["field", "% makespan per %", "between", "over single steps"]
-    yield blocks.table("Elasticity of each field", head, rows, note=note)
+    yield blocks.table("Predicted elasticity of each field", head, rows, note=note)
 
 
 def _front_blocks(found: Findings, front: Front) -> blocks.Block:
@@ -220,7 +220,7 @@ def _front_blocks(found: Findings, front: Front) -> blocks.Block:
     note = "Fastest first; by mean makespans, noise not counted."
     note += f" {front.silent} points say no {of} of some PE." if front.silent else ""
     head = ["change", "makespan", "of a run", "per second" if of == "cost" else "W"]
-    table = blocks.table(f"Points that none beats in both, {of} in {unit}", head, rows, note=note)
+    table = blocks.table(f"Points that none beats in both, predicted, {of} in {unit}", head, rows, note=note)
     caption = f"Every point: mean makespan, and the {of} of a run: all PEs of the platform for the whole makespan."
     figure = blocks.Figure(plots.costs(drawn, unit=unit), caption)
     return blocks.SideBySide(figure, (table,))

@@ -137,7 +137,7 @@ def _points(found: Findings) -> blocks.Table:
     rows = [row for point in shown for row in _rows(found, point, every=every)]
     head = ["point", "changes", "configuration", "makespan", "difference", "gain", "fastest with chance"]
     best = None if found.pays_most is None else str(found.pays_most)
-    return blocks.table("Points", head, rows, text_columns=3, best=best, tag="pays most", note=note)
+    return blocks.table("Points, predicted", head, rows, text_columns=3, best=best, tag="pays most", note=note)
 
 
 def _rows(found: Findings, point: PointFound, *, every: bool) -> Iterator[list[str]]:

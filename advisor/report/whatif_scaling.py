@@ -52,7 +52,7 @@ def scaling_page(found: Scaling) -> blocks.Page:
 
 def _table(found: Scaling) -> blocks.Table:
     grows = found.parameter is not None
-    head = ["nodes", *([found.parameter or "", "work"] if grows else []), "configuration", "makespan"]
+    head = ["nodes", *([found.parameter or "", "work"] if grows else []), "configuration", "makespan, predicted"]
     head += ["speed-up", "efficiency"]
     rows = [_row(found, one, grows=grows) for one in found.points]
     said = [line] if (line := wording.interval_line(found.drawn)) else []
