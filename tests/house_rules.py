@@ -53,7 +53,7 @@ LINES = {
     "advisor/verification advisor/whatif": (3_605, 3_400),
     "advisor/quickstart advisor/cluster": (1_145, 900),
     "advisor/jobs": (1_650, 1_400),
-    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_140, 5_000),
+    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_950, 5_000),
     "advisor/reproduce": (1_980, 1_980),
     "advisor/cli": (6_280, 4_800),
 }

@@ -263,11 +263,6 @@ def number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
-def numbers(values: Iterable[object] | None) -> list[float]:
-    """The finite numbers among the values."""
-    return [found for value in values or () if (found := number(value)) is not None]
-
-
 def time_unit(seconds: float) -> tuple[float, str]:
     """A unit of time in which so many seconds are a number of one to three digits."""
     return next(((size, word) for size, word in _TIMES if seconds >= 3 * size), (1.0, "s"))
