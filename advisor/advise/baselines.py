@@ -25,44 +25,35 @@ MOST_ENDS = 33
 """Nodes to which such a message is looked at."""
 
 
-def baselines(
-    units: int,
-    *,
-    benchmark_speeds: Sequence[float],
-    sustained_speeds: Sequence[float],
-    peak_speeds: Sequence[float],
-    kinds: Sequence[Sequence[int]],
-) -> list[Configuration]:
-    """The baselines for a partition of units over PEs, one process on each, in order; `one-per-pe` is `equal`.
+def baselines(scenario: Scenario, kinds: Sequence[Kind]) -> list[Configuration]:
+    """The baselines for a partition over PEs, one process on each, in order.
 
-    Parameters
-    ----------
-    units
-        What is to be divided.
-    benchmark_speeds
-        What one small benchmark showed on each PE: the constant model.
-    sustained_speeds
-        Best knowledge of each PE's speed with its load: picks the fastest PE.
-    peak_speeds
-        Highest speed of each PE at any size, without load.
-    kinds
-        PEs that are alike, by index: that of the fastest PE is the fastest kind.
+    - `equal`, `one-per-pe`: equal units;
+    - `peak`: in proportion to the highest speed at any size, without load;
+    - `constant`: in proportion to the speed at the smallest size, as one small benchmark shows it;
+    - `fastest-pe`, `fastest-kind`: all on the PE that is the fastest under its load, or evenly on those like it.
     """
-    count, fastest = len(sustained_speeds), ties.first_most(sustained_speeds)
-    alone, same = [0] * count, [0] * count
-    alone[fastest] = units
-    members = next(kind for kind in kinds if fastest in kind)
-    for pe, share in zip(members, partitions.even_split(units, len(members)), strict=True):
-        same[pe] = share
+    work, count = scenario.application.work, len(scenario.platform.pes)
+    fastest = ties.first_most(partitions.sustained_speeds(scenario, range(count)))
+    members = next(kind.pes for kind in kinds if fastest in kind.pes)
+    rows = [work.units if pe == fastest else 0 for pe in range(count)]
+    same = np.zeros(count, dtype=np.int64)
+    same[list(members)] = partitions.even_split(work.units, len(members))
+    found = {one.name: one for one in _one_each(scenario)}
+    named = {"fastest-pe": tuple(rows), "fastest-kind": tuple(same.tolist()), "one-per-pe": found["equal"].partition}
+    return [*found.values(), *(Configuration.one_each(name, work.fitting(parts)) for name, parts in named.items())]
+
+
+def _one_each(scenario: Scenario) -> list[Configuration]:
+    """`equal`, `peak` and `constant`: a process on each PE."""
+    work, pes = scenario.application.work, scenario.platform.pes
+    bands = [pe.speed_of(scenario.application.kernel) for pe in pes]
     named = {
-        "equal": partitions.even_split(units, count),
-        "peak": partitions.in_proportion(units, peak_speeds),
-        "constant": partitions.in_proportion(units, benchmark_speeds),
-        "fastest-pe": tuple(alone),
-        "fastest-kind": tuple(same),
-        "one-per-pe": partitions.even_split(units, count),
+        "equal": partitions.even_split(work.units, len(pes)),
+        "peak": partitions.in_proportion(work.units, [float(band.mid.max()) for band in bands]),
+        "constant": partitions.in_proportion(work.units, [float(band.mid[0]) for band in bands]),
     }
-    return [Configuration.one_each(name, partition, rule=_rule(name)) for name, partition in named.items()]
+    return [Configuration.one_each(name, work.fitting(parts), rule=_rule(name)) for name, parts in named.items()]
 
 
 def _rule(name: str) -> str:
@@ -240,22 +231,17 @@ def _later(scenario: Scenario, nodes: Sequence[int], others: Sequence[int]) -> l
 def allocation_baselines(scenario: Scenario, kinds: Sequence[Kind]) -> list[Configuration]:
     """The baselines for an allocation: what one would do without a search.
 
-    - `equal`, `one-per-pe`: every PE, one process on each, equal shares;
-    - `peak`: the same with shares in proportion to the highest speed at any size, without load;
-    - `constant`: with shares in proportion to the speed at the smallest size, as one benchmark shows it;
-    - `speed-ratio`, `fastest-pe`, `fastest-kind`: see `plain_allocations`, by speeds under load.
+    - `equal`, `peak`, `constant`: see `baselines`;
+    - `one-per-pe`, `speed-ratio`, `fastest-pe`, `fastest-kind`: see `plain_allocations`, by speeds under load.
     """
-    kernel, work, pes = scenario.application.kernel, scenario.application.work, scenario.platform.pes
-    bands = [pe.speed_of(kernel) for pe in pes]
-    speeds = np.array([bands[kind.pes[0]].mid[-1] * partitions.mean_share(pes[kind.pes[0]]) for kind in kinds])
-    named = {
-        "equal": partitions.even_split(work.units, len(pes)),
-        "peak": partitions.in_proportion(work.units, [float(band.mid.max()) for band in bands]),
-        "constant": partitions.in_proportion(work.units, [float(band.mid[0]) for band in bands]),
-    }
-    whole = [Configuration.one_each(name, work.fitting(parts), rule=_rule(name)) for name, parts in named.items()]
+    firsts = [scenario.platform.pes[kind.pes[0]] for kind in kinds]
+    kernel = scenario.application.kernel
+    speeds = np.array([pe.speed_of(kernel).mid[-1] * partitions.mean_share(pe) for pe in firsts])
     allocations = plain_allocations(kinds, speeds).items()
-    return [*whole, *(configuration_of(scenario, kinds, allocation, name) for name, allocation in allocations)]
+    return [
+        *_one_each(scenario),
+        *(configuration_of(scenario, kinds, allocation, name) for name, allocation in allocations),
+    ]
 
 
 def plain_allocations(kinds: Sequence[Kind], speeds: NDArray[np.float64]) -> dict[str, NDArray[np.int64]]:

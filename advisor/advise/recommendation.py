@@ -20,7 +20,6 @@ from advisor.advise.baselines import (
 )
 from advisor.advise.bound import lower_bound_s
 from advisor.advise.judge import FEW, Judge, Tried
-from advisor.advise.kinds import kinds_of
 from advisor.advise.objectives import Objective, check_objective, over_runs, rates_of, statistic
 from advisor.advise.ranking import Gain, Ranked, Ranking, gain, rank
 from advisor.advise.ready import check_ready
@@ -284,7 +283,6 @@ class Recommendation:
 def recommend(  # noqa: PLR0913 - all by name
     scenario: Scenario,
     *,
-    benchmark_speeds: Sequence[float] | None = None,
     replications: int | None = None,
     seed: int | None = None,
     vary: Sequence[str] | None = None,
@@ -308,9 +306,6 @@ def recommend(  # noqa: PLR0913 - all by name
     ----------
     scenario
         Its own configurations are candidates under their own names; `as-now` is what gains are counted from.
-    benchmark_speeds
-        Speed of each PE in one small benchmark, for the constant model; by default the middle of its band at the
-        smallest size, as an idle PE would show it.
     replications, seed
         In place of the scenario's own.
     vary
@@ -334,7 +329,7 @@ def recommend(  # noqa: PLR0913 - all by name
     spending = Spending(runs=runs, time_s=budget_s, tell=tell)
     asked = Asked(scenario, tuple(vary), objective, spending, oversubscribe=oversubscribe, level=level)
     asked.check()
-    made = _scheduled(asked, _made(asked, *_found(asked, benchmark_speeds)))
+    made = _scheduled(asked, _made(asked, *_found(asked)))
     if not confirm or spending.left_s < CONFIRMING_S:
         return made
     return replace(made, confirmations=_confirmed(scenario, made, confirm))
@@ -406,14 +401,12 @@ class Asked:
         return advisable(self.scenario, one, self.most)
 
 
-def _found(
-    asked: Asked, benchmark_speeds: Sequence[float] | None
-) -> tuple[list[Configuration], tuple[str, ...], tuple[Tried, ...]]:
+def _found(asked: Asked) -> tuple[list[Configuration], tuple[str, ...], tuple[Tried, ...]]:
     """The baselines, the scenario's own configurations and what was found; a line for each left out; the record."""
     scenario, vary, spending, judge = asked.scenario, asked.vary, asked.spending, asked.judge()
     found = core_baselines(scenario) if "allocation" in vary else []
     if "partition" in vary:
-        found = [*_naive(scenario, benchmark_speeds), *found]
+        found = [*baselines(scenario, judge.space.kinds), *found]
     elif "allocation" in vary:
         found += allocation_baselines(scenario, judge.space.kinds)
     found += loaded_baselines(scenario, found, cores="allocation" in vary)
@@ -712,22 +705,6 @@ def _confirmed(scenario: Scenario, made: Recommendation, replications: int) -> t
 def _agree(known_s: Sequence[float], seen_s: Sequence[float]) -> bool:
     """Whether makespans are the same but for the length of a tick."""
     return bool(np.allclose(known_s, seen_s, rtol=1e-9, atol=0))
-
-
-def _naive(scenario: Scenario, benchmark_speeds: Sequence[float] | None) -> list[Configuration]:
-    """The baselines of one process on each PE."""
-    work, rows = scenario.application.work, scenario.application.work.units
-    bands = [pe.speed_of(scenario.application.kernel) for pe in scenario.platform.pes]
-    if benchmark_speeds is None:
-        benchmark_speeds = [float(band.mid[0]) for band in bands]
-    found = baselines(
-        rows,
-        benchmark_speeds=benchmark_speeds,
-        sustained_speeds=partitions.sustained_speeds(scenario, range(len(bands))).tolist(),
-        peak_speeds=[float(band.mid.max()) for band in bands],
-        kinds=[kind.pes for kind in kinds_of(scenario)],
-    )
-    return [replace(one, partition=work.fitting(one.partition)) for one in found]
 
 
 def _by_functional(asked: Asked) -> list[Configuration]:

@@ -81,34 +81,44 @@ def improve(
 ) -> None:
     """Improve on the best of the judge's record: turns of the first proposer that helps, until none does.
 
-    One that gained nothing has its next turn when the best is on other PEs, in another order or grid, or much better.
+    One that gained nothing has its next turn when the best is on other PEs, in another order or grid, or much better;
+    and when no other helps, if the best is another by then.
     `worth`: whether to go on, asked before each turn.
     """
-    idle: dict[Propose, tuple[object, float]] = {}
+    idle: dict[Propose, tuple[Configuration, float]] = {}
     try:
         for _ in range(turns):
-            if not worth() or not any(_helps(space, judge, one, allowed, idle) for one in proposers):
+            if not worth():
                 break
+            if not any(_helps(space, judge, one, allowed, idle) for one in proposers):
+                stale = [one for one, (before, _) in idle.items() if before != judge.best]
+                if not any(_helps(space, judge, one, allowed, {}) for one in stale):
+                    break
     except OutOfBudgetError:
         judge.spending.cut.append("search")
 
 
 def _helps(
-    space: Space, judge: Judge, propose: Propose, allowed: Allowed, idle: dict[Propose, tuple[object, float]]
+    space: Space,
+    judge: Judge,
+    propose: Propose,
+    allowed: Allowed,
+    idle: dict[Propose, tuple[Configuration, float]],
 ) -> bool:
     """Whether a turn of a proposer improves what is best by more than `GAIN`."""
     before = judge.best
     if judge.tired or before is None:
         return False
-    placed, value = (before.placement, before.grid), judge.value(before)
-    where, known = idle.get(propose, (None, value))
-    if where == placed and value > (1 - AGAIN) * known:
+    value = judge.value(before)
+    base, known = idle.get(propose, (None, value))
+    alike = base is not None and (base.placement, base.grid) == (before.placement, before.grid)
+    if alike and value > (1 - AGAIN) * known:
         return False
     _turn(space, judge, propose, allowed)
     best = judge.best
     if best is not None and best != before and ties.is_less(judge.value(best), value * (1 - GAIN)):
         return True
-    idle[propose] = placed, value
+    idle[propose] = before, value
     return False
 
 

@@ -57,7 +57,7 @@ def table_of_changes(found):
         by = [row["by"][name] for row in found if name in row["by"]]
         broken = sum(name in violated(row) for row in found)
         print(f"{name:<42}{len(by):>6}{broken:>8}{max(by, default=0.0):>9.2%}")
-    behind = [max(row["advised"].values()) for row in found]
+    behind = [max(row["advised"].values(), default=0.0) for row in found]
     print(f"advised behind the best compared: {sum(by > NEAR + 1e-9 for by in behind)}, at worst {max(behind):.2%}")
     print("broken in cases", [row["case"] for row in found if violated(row)])
     return not any(violated(row) for row in found)

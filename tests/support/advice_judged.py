@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from simulator import ScenarioError
 from tests.support import advice_oracle as oracle
 from tests.support.advice_cases import case, loaded
 from tests.support.advice_changes import CHANGES, plain
@@ -50,10 +51,18 @@ def _shown(one):
 
 
 def changed(number, names=tuple(CHANGES)):
-    """The row of a small case: by change, by how much the best of all compared is more than before, as a share."""
+    """The row of a small case: by change, by how much the best of all compared is more than before, as a share.
+
+    It is empty where memory does not hold the own configuration: such a scenario is refused.
+    """
     document, classes = case(number, most_nodes=4, most_cores=3, cores_in_all=6)
     document, objective = plain(document), classes["objective"]
     row, before = {"case": number, **classes, "by": {}, "advised": {}}, {}
+    try:
+        with TemporaryDirectory() as folder:
+            loaded(document, folder)
+    except ScenarioError:
+        return row
 
     def asked(one, **options):
         with TemporaryDirectory() as folder:

@@ -17,6 +17,8 @@ WORST = 0.5
 """Part of these sets, the best first, whose units are also by what the most load leaves: as good in every draw."""
 MOST_SETS = 128
 """Sets of PEs up to which all numbers of each kind are tried."""
+MOST_COUNTS = 512
+"""Numbers of processes on each PE up to which all are tried."""
 Team = tuple[tuple[int, int], ...]
 """For each kind, how many of its PEs (its first ones) take part, and the processes on each; (0, 0) for none."""
 
@@ -45,6 +47,7 @@ def propose(space: Space, judge: Judge) -> Iterator[Configuration]:
 
 def _sorts(space: Space) -> Iterator[Iterable[tuple[int, ...]]]:
     """Placements, sort by sort."""
+    yield _all_counts(space)
     for kinds in (space.kinds, space.across) if space.across != space.kinds else (space.kinds,):
         for each in _processes_on_each(space, kinds):
             for chosen in _chosen(space, kinds):
@@ -58,6 +61,15 @@ def _sorts(space: Space) -> Iterator[Iterable[tuple[int, ...]]]:
                 for place, kind in enumerate(kinds)
                 for count in _counts(kind)
             )
+
+
+def _all_counts(space: Space) -> Iterator[tuple[int, ...]]:
+    """Every number of processes on each PE, where these are few: by coarse units no steps may lead to the best."""
+    pes = space.order.pes
+    if math.prod(space.limit(pe) + 1 for pe in pes) <= MOST_COUNTS:
+        for counts in itertools.product(*(range(space.limit(pe) + 1) for pe in pes)):
+            spread = [pe for pe, count in zip(pes, counts, strict=True) for _ in range(count)]
+            yield space.sorted(space.trimmed(tuple(spread)))
 
 
 def _counts(kind: Kind) -> list[int]:

@@ -20,6 +20,8 @@ STEPS = (0.04, 0.01, 0.0025)
 """Units that move from one group to another, as shares of all: smaller ones where larger ones gain nothing."""
 MOST_ALONE = 64
 """Processes up to which units of each one are levelled by its own times."""
+ONE_BY_ONE = 6
+"""Units that move one by one."""
 MOST_HEADS = 4
 """Groups up to which units are moved between each two of them."""
 WIDE = 3
@@ -36,6 +38,7 @@ def levelled(space: Space, judge: Judge) -> Iterator[Configuration]:
         yield from _at_once(space, judge, best)
         if len(best.partition) <= MOST_ALONE:
             yield from _met(space, best, judge.seen(best))
+            yield from _unit_by_unit(space, best, judge.seen(best))
 
 
 def others_levelled(space: Space, judge: Judge) -> Iterator[Configuration]:
@@ -80,6 +83,21 @@ def _met(space: Space, base: Configuration, seen: Seen) -> Iterator[Configuratio
         )
 
 
+def _unit_by_unit(space: Space, base: Configuration, seen: Seen) -> Iterator[Configuration]:
+    """A unit of the process that would end last, or compute longest, to the one that would first with it; and again."""
+    ends, busy = (np.average(table, axis=0, weights=seen.weights) for table in (seen.ends, seen.busy))
+    for table in (ends, busy):
+        parts, until = np.array(base.partition), table.copy()
+        each = busy / np.maximum(parts, 1)
+        for _ in range(ONE_BY_ONE):
+            late = ties.first_most(np.where(parts > 1, until, -np.inf))
+            early = ties.first_least(np.where((np.arange(parts.size) == late) | (parts == 0), np.inf, until + each))
+            for rank, more in ((late, -1), (early, 1)):
+                parts[rank] += more
+                until[rank] += more * each[rank]
+            yield space.configured(base.placement, tuple(parts.tolist()), grid=base.grid)
+
+
 def balance(shares: Floats, rows: Floats, weights: Floats, *, part: float) -> Floats:
     """Shares with which the last time of all is least, if each group takes in proportion to what it has.
 
@@ -116,11 +134,12 @@ def balance(shares: Floats, rows: Floats, weights: Floats, *, part: float) -> Fl
 
 
 def _evened(space: Space, base: Configuration) -> Iterator[Configuration]:
-    """Equal units for all processes of PEs that are alike."""
-    units = np.array(base.partition, dtype=np.float64)
-    for group in space.groups(base.placement):
-        units[group] = units[group].mean()
-    yield space.configured(base.placement, tuple(whole_units(units, space.units).tolist()), grid=base.grid)
+    """Equal units for all processes that are alike, those at the edge of a node among them or apart."""
+    for edges in (False, True):
+        units = np.array(base.partition, dtype=np.float64)
+        for group in space.groups(base.placement, edges=edges):
+            units[group] = units[group].mean()
+        yield space.configured(base.placement, tuple(whole_units(units, space.units).tolist()), grid=base.grid)
 
 
 def _edged(space: Space, base: Configuration) -> Iterator[Configuration]:

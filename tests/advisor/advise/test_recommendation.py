@@ -36,11 +36,6 @@ def test_a_link_too_slow_means_use_one_pe():
     assert advisor.recommend(made).configuration.partition == (60, 0)
 
 
-def test_the_constant_model_takes_the_benchmark_it_is_given():
-    advice = advisor.recommend(unequal(5), benchmark_speeds=[2.0, 1.0])
-    assert next(c for c in advice.candidates if c.name == "constant").partition == (200, 100)
-
-
 def test_the_mean_share_of_an_averaged_load_is_the_one_that_runs_get():
     """Load 1/3 leaves 5/6 to one process, and 1/2 (2/3) + 1/3 (1/3) to each of two."""
     loaded = pe("a", 1e5, trace([0], [1 / 3], 3))
