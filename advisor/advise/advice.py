@@ -71,20 +71,12 @@ def advice_of(
 ) -> Advice:
     """All that is said of a recommendation.
 
-    Parameters
-    ----------
-    scenario
-        What the recommendation is for.
-    top
-        How many candidates the ranking holds; all by default.
-    fronts
-        Of `pareto_fronts`, if they were asked for.
-    explanation
-        Of this recommendation; by default only its doubt is looked at.
-    measured
-        What `measured_first` returned: what is advised now is added.
-    exports
-        Names of what is written for launchers and programs.
+    `scenario`: what the recommendation is for.
+    `top`: how many candidates the ranking holds; all by default.
+    `fronts`: of `pareto_fronts`, if they were asked for.
+    `explanation`: of this recommendation; by default only its doubt is looked at.
+    `measured`: what `measured_first` returned: what is advised now is added.
+    `exports`: names of what is written for launchers and programs.
     """
     compared, chosen = recommendation.compared, recommendation.configuration
     best = compared.ranking[0]

@@ -106,12 +106,8 @@ def loaded_baselines(scenario: Scenario, known: Sequence[Configuration], *, core
     - `by-loaded-speed`: on every core;
     - `without-X`: on all but those of nodes X, for each kind of node that is loaded or badly linked; of many the worst.
 
-    Parameters
-    ----------
-    known
-        Others, none of which comes again.
-    cores
-        Whether there is a process on each core, or one on each PE.
+    `known`: others, none of which comes again.
+    `cores`: whether there is a process on each core, or one on each PE.
     """
     work, pes = scenario.application.work, scenario.platform.pes
     placement = [place for place, pe in enumerate(pes) for _ in range(pe.cores if cores else 1)]

@@ -80,15 +80,10 @@ class Tried:
 class Judge:
     """What simulation says of configurations, each asked once.
 
-    Parameters
-    ----------
-    space
-        The scenario of the search; its replications are those that the best ones are judged by.
-    first
-        Number of the first replication.
-    effort, width
-        Computations of processes that it may simulate before it is tired; configurations that a proposer may add in a
-        turn, at most.
+    `space`: the scenario of the search; its replications are those that the best ones are judged by.
+    `first`: number of the first replication.
+    `effort`, `width`: computations of processes that it may simulate before it is tired; configurations that a proposer
+    may add in a turn, at most.
     """
 
     def __init__(

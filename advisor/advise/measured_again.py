@@ -99,16 +99,10 @@ def measure_again(
     Raises ScenarioError if nothing is doubted, the budget is too small, or no source was measured on this machine, with
     the command that measures the first of them; CalibrationError if a run fails.
 
-    Parameters
-    ----------
-    path
-        The scenario's file, or the name of a shipped one.
-    folder
-        Where new models go; None: to the folder of the old ones.
-    command
-        The command line that the user agrees to run: a model that names another one is not measured again.
-    tell
-        Called with what is about to be measured, or is not without consent, a line each.
+    `path`: the scenario's file, or the name of a shipped one.
+    `folder`: where new models go; None: to the folder of the old ones.
+    `command`: the command line that the user agrees to run: a model that names another one is not measured again.
+    `tell`: called with what is about to be measured, or is not without consent, a line each.
     """
     if not found.ranked:
         raise ScenarioError(f"--measure-next: {FEW if found.doubted else NOTHING}")
@@ -282,12 +276,8 @@ def measured_first(
 ) -> tuple[Scenario, MeasuredAgain]:
     """Advise on a scenario as it is, measure what is doubted most again, and give the scenario with what was measured.
 
-    Parameters
-    ----------
-    load
-        The scenario with some changes (`PATH=VALUE`), none at first.
-    asked
-        What `recommend` is asked.
+    `load`: the scenario with some changes (`PATH=VALUE`), none at first.
+    `asked`: what `recommend` is asked.
 
     Returns
     -------
@@ -311,10 +301,7 @@ def just_measured(scenario: Scenario, models: Sequence[str]) -> Scenario:
 
     The files keep their doubt, which holds for later; notes of the scenario say what was left out.
 
-    Parameters
-    ----------
-    models
-        Names of the models' files, as the scenario has them.
+    `models`: names of the models' files, as the scenario has them.
     """
     pes = []
     for pe in scenario.platform.pes:

@@ -20,11 +20,8 @@ def statistic(
 ) -> NDArray[np.float64]:
     """The objective over the last axis, replications, of seconds (for cost and energy: of what each run takes).
 
-    Parameters
-    ----------
-    truths
-        Number of the truth of each replication; None where nothing is doubted. The worst is then the largest of the
-        truths' means, else the largest replication; the other objectives are over truths and noise at once.
+    `truths`: number of the truth of each replication; None where nothing is doubted. The worst is then the largest of
+    the truths' means, else the largest replication; the other objectives are over truths and noise at once.
     """
     if over_runs(objective) == "mean":
         return np.asarray(np.mean(makespans_s, axis=-1))
@@ -95,10 +92,7 @@ def rates(scenario: Scenario) -> dict[str, NDArray[np.float64]]:
 def rate_of(scenario: Scenario, one: Configuration, per_second: NDArray[np.float64]) -> float:
     """What a second of a configuration counts for: all PEs that take part, the master's among them, and their nodes.
 
-    Parameters
-    ----------
-    per_second
-        Of `rates`.
+    `per_second`: of `rates`.
     """
     master, platform = scenario.application.work.has_master, scenario.platform
     placed = zip(one.placement, one.partition, strict=True)

@@ -302,25 +302,17 @@ def recommend(  # noqa: PLR0913 - all by name
     Raises ScenarioError if there is no such application or objective, parameters or model do not fit the application,
     something else shall vary, memory and swap hold no candidate, or the budget does not allow one.
 
-    Parameters
-    ----------
-    scenario
-        Its own configurations are candidates under their own names; `as-now` is what gains are counted from.
-    replications, seed
-        In place of the scenario's own.
-    vary
-        Of `partition`, `allocation`, `scheduling` (units may move while it runs); by default the first two, if allowed.
-    objective
-        What is to be least.
-    runs, budget_s
-        Simulated runs that the search may take; seconds for all of it, which may leave candidates fewer replications:
-        the same seed need not give the same advice.
-    oversubscribe
-        Allow more processes than cores on a PE, where shares can be unequal; see `most_processes`.
-    confirm, tell
-        Replications that the reference engine runs of the two best, 0 for none; a callback for how far the search is.
-    level
-        How often stated intervals hold.
+    `scenario`: its own configurations are candidates under their own names; `as-now` is what gains are counted from.
+    `replications`, `seed`: in place of the scenario's own.
+    `vary`: of `partition`, `allocation`, `scheduling` (units may move while it runs); by default the first two, if
+    allowed.
+    `objective`: what is to be least.
+    `runs`, `budget_s`: simulated runs that the search may take; seconds for all of it, which may leave candidates fewer
+    replications: the same seed need not give the same advice.
+    `oversubscribe`: allow more processes than cores on a PE, where shares can be unequal; see `most_processes`.
+    `confirm`, `tell`: replications that the reference engine runs of the two best, 0 for none; a callback for how far
+    the search is.
+    `level`: how often stated intervals hold.
     """
     check_objective(objective)
     vary = usual_vary(scenario, oversubscribe=oversubscribe) if vary is None else vary
@@ -503,10 +495,7 @@ def _with_rules(asked: "Asked", made: Recommendation) -> Recommendation:
 def adopted(scenario: Scenario, made: Recommendation, *configurations: Configuration) -> Recommendation:
     """A recommendation with more candidates, judged again; the same where they are known already.
 
-    Parameters
-    ----------
-    scenario
-        With the seed and the replications of the recommendation.
+    `scenario`: with the seed and the replications of the recommendation.
     """
     known = made.strategies
     compared = strategies(scenario, [*known.candidates, *configurations], left_out=known.left_out)

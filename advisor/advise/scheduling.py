@@ -75,10 +75,7 @@ def dynamic_candidates(scenario: Scenario, static: Sequence[Configuration]) -> l
 
     Raises ScenarioError if units cannot move.
 
-    Parameters
-    ----------
-    static
-        The best first.
+    `static`: the best first.
     """
     held = [one for one in static if all(one.partition)]
     if not held:  # a process that has nothing to begin with would teach nothing

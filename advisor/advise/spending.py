@@ -35,12 +35,9 @@ class OutOfBudgetError(Exception):
 class Spending:
     """Simulated runs and seconds of a search: what it may take and what it has taken.
 
-    Parameters
-    ----------
-    runs, time_s
-        Simulated runs that each stage may take, and seconds for all of it; as many as it wants by default.
-    tell
-        Called after each call of the simulator.
+    `runs`, `time_s`: simulated runs that each stage may take, and seconds for all of it; as many as it wants by
+    default.
+    `tell`: called after each call of the simulator.
     """
 
     def __init__(self, *, runs: int | None = None, time_s: float | None = None, tell: Tell | None = None) -> None:

@@ -38,12 +38,8 @@ def strategies(scenario: Scenario, found: Sequence[Configuration], *, left_out: 
 
     Raises ScenarioError if nothing can run, with how much memory the least of them lacks.
 
-    Parameters
-    ----------
-    found
-        Of equal ones the first stands for all.
-    left_out
-        Lines on what else was left out.
+    `found`: of equal ones the first stands for all.
+    `left_out`: lines on what else was left out.
     """
     master = scenario.application.work.has_master
     kept: dict[object, Configuration] = {}

@@ -95,13 +95,9 @@ def explain(scenario: Scenario, recommendation: Recommendation, *, most_runs: in
 
     Raises ScenarioError if the objective of the recommendation is no time.
 
-    Parameters
-    ----------
-    scenario
-        What the recommendation is for; seed and replications are the recommendation's.
-    most_runs
-        Simulated runs (a configuration in a replication) after which nothing more is asked; what they do not suffice
-        for is left out.
+    `scenario`: what the recommendation is for; seed and replications are the recommendation's.
+    `most_runs`: simulated runs (a configuration in a replication) after which nothing more is asked; what they do not
+    suffice for is left out.
     """
     check_explained(recommendation.objective)
     spent, asked, rows = 0, *_asked(scenario, recommendation, most_runs)

@@ -87,12 +87,9 @@ class Regression:
     degree d keeps the part rho^d if only a signal that correlates by rho with the deviate is known (Mehler). Degrees
     are those with which truths that are left out are predicted best (PRESS, Allen 1974).
 
-    Parameters
-    ----------
-    sources
-        At least one; terms are fitted for as many parts as there are truths for, the first ones of each source first.
-    rows
-        (row, truth).
+    `sources`: at least one; terms are fitted for as many parts as there are truths for, the first ones of each source
+    first.
+    `rows`: (row, truth).
     """
 
     def __init__(self, sources: Sequence[Source], rows: Floats) -> None:
@@ -117,10 +114,8 @@ class Regression:
     def shares(self, row: int, *, error: float = 0.0) -> tuple[Share, ...]:
         """Who explains how much of the variance of a row over truths, largest first; with the rest they add up to 1.
 
-        Parameters
-        ----------
-        error
-            Variance of a truth's mean by its replications (the Monte Carlo error), which is no doubt and taken off.
+        `error`: variance of a truth's mean by its replications (the Monte Carlo error), which is no doubt and taken
+        off.
         """
         parts = self.explained()[:, row]
         whole = max(float(np.var(self.rows[row], ddof=1)) - error, float(parts.sum()))
@@ -138,10 +133,7 @@ class Regression:
         sample information where less than all of a source gets known. What chance alone shows is taken off: the mean of
         what a source without effect seems to be worth, its residuals shuffled (Freedman & Lane 1983).
 
-        Parameters
-        ----------
-        kept
-            By the source's place, the share of its variance that gets known, 0 to 1.
+        `kept`: by the source's place, the share of its variance that gets known, 0 to 1.
         """
         deviates = self._nodes(kept, seed)
         seems = _gained(self.means, self._moved(kept, deviates, *self._fitted))

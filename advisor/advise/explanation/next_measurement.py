@@ -114,10 +114,7 @@ def next_measurement(scenario: Scenario, made: Recommendation) -> tuple[Doubt | 
     What candidates take in each truth is regressed on what the truths differ by, and what knowing it saves is asked. No
     further run is simulated: the truths of the recommendation are used.
 
-    Parameters
-    ----------
-    scenario
-        What the recommendation is for.
+    `scenario`: what the recommendation is for.
     """
     runs = made.runs
     sources = [] if runs.truths is None else sources_of(scenario, made)

@@ -39,10 +39,7 @@ COMPARED = 3
 class Questions:
     """Asks about a recommendation, each changed scenario once, everything on the same draws, and counts.
 
-    Parameters
-    ----------
-    most_runs
-        Simulated runs after which nothing more is asked.
+    `most_runs`: simulated runs after which nothing more is asked.
     """
 
     def __init__(self, scenario: Scenario, made: Recommendation, *, most_runs: int) -> None:

@@ -127,10 +127,7 @@ def fupermod_dist(parts: Sequence[tuple[str, int]]) -> str:
     Written after the manual page of its partitioner (hostname, device rank, distribution) and after programs that read
     the file: two lines with the number of devices and of units, a line of names, then columns with tabs.
 
-    Parameters
-    ----------
-    parts
-        Host and units of each device.
+    `parts`: host and units of each device.
     """
     head = f"#size {len(parts)}\n#D {sum(units for _, units in parts)}\n#hostname\trank_intra\td\n"
     ranks = _within(host for host, _ in parts)

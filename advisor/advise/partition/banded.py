@@ -34,12 +34,8 @@ def least_regret(units: int, pes: SpeedKinds, *, low: Floats, high: Floats) -> P
 
     Raises ScenarioError if a speed is not constant, or a PE has a set-up cost or a memory limit.
 
-    Parameters
-    ----------
-    units, pes
-        What is divided, and by whom: the middle speeds.
-    low, high
-        Lower and upper speeds at the knots of `pes`, the same at all knots of a kind.
+    `units`, `pes`: what is divided, and by whom: the middle speeds.
+    `low`, `high`: lower and upper speeds at the knots of `pes`, the same at all knots of a kind.
     """
     first = pes.starts[:-1]
     for curve in (low, pes.speeds, high):
@@ -91,18 +87,11 @@ def banded(
     Raises ScenarioError if an option is outside what is allowed, a lower speed is 0, there is no unit, or not all fit
     the memory.
 
-    Parameters
-    ----------
-    units, pes
-        What is divided, and by whom: the middle curves.
-    low, high
-        Lower and upper speeds at the knots of `pes`.
-    objective
-        `mean`; `cvar`, the mean of the worst 5 %; `worst`, on the lower curves; `regret`, see `least_regret`.
-    correlation
-        Of the PEs' places in their bands, from 0 to below 1: what they have in common (a normal copula).
-    replications, seed
-        How many draws, and which.
+    `units`, `pes`: what is divided, and by whom: the middle curves.
+    `low`, `high`: lower and upper speeds at the knots of `pes`.
+    `objective`: `mean`; `cvar`, the mean of the worst 5 %; `worst`, on the lower curves; `regret`, see `least_regret`.
+    `correlation`: of the PEs' places in their bands, from 0 to below 1: what they have in common (a normal copula).
+    `replications`, `seed`: how many draws, and which.
     """
     _check(objective, correlation, low, pes)
     check_units(units, pes)

@@ -30,12 +30,8 @@ def grid2d(units: int, pes: SpeedKinds, *, rows: int | None = None, columns: int
     Raises ScenarioError if there is no unit, rows times columns are not the units, there are too many PEs, or memory
     limits leave no rectangles.
 
-    Parameters
-    ----------
-    units, pes
-        What is divided, and by whom.
-    rows, columns
-        Of the matrix; their product is `units`. By default as square as whole numbers allow.
+    `units`, `pes`: what is divided, and by whom.
+    `rows`, `columns`: of the matrix; their product is `units`. By default as square as whole numbers allow.
 
     Returns
     -------

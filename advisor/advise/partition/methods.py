@@ -62,14 +62,9 @@ def partition(units: int, speeds: Speeds | str | Path, method: str = "functional
 
     Raises ScenarioError if there is no such method, it cannot use an option, or there is no feasible partition.
 
-    Parameters
-    ----------
-    units, speeds
-        What is divided, and by whom: what `read_speeds` read, or a file, or the name of a shipped one.
-    method
-        One of `METHODS`.
-    options
-        What else that method takes.
+    `units`, `speeds`: what is divided, and by whom: what `read_speeds` read, or a file, or the name of a shipped one.
+    `method`: one of `METHODS`.
+    `options`: what else that method takes.
     """
     if method == "proportional":
         raise ScenarioError("--method proportional is called by-speed now; give by-speed")

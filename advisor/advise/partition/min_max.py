@@ -98,12 +98,8 @@ def narrowed(units: int, pes: SpeedKinds, *, envelope: Envelope | None = None) -
     counts units before which nothing takes longer than a limit, so what fits at `high_s` can be done; `last` counts
     units beyond which everything takes longer, so nothing can be done within `low_s`.
 
-    Parameters
-    ----------
-    units, pes
-        What is divided, and by whom.
-    envelope
-        See above; without one, times grow with the units.
+    `units`, `pes`: what is divided, and by whom.
+    `envelope`: see above; without one, times grow with the units.
     """
     limits = np.minimum(pes.limits, units)
     guess_s, step_s = _real_root(units, pes, limits, first=envelope == "first")

@@ -16,14 +16,9 @@ def proportional(units: int, pes: SpeedKinds, *, at: float | None = None, peak: 
 
     Raises ScenarioError if there is no unit, or not all fit the memory of all PEs.
 
-    Parameters
-    ----------
-    units, pes
-        What is divided, and by whom.
-    at
-        Size of the one benchmark; by default each PE's smallest size.
-    peak
-        Take each PE's greatest speed at any size instead.
+    `units`, `pes`: what is divided, and by whom.
+    `at`: size of the one benchmark; by default each PE's smallest size.
+    `peak`: take each PE's greatest speed at any size instead.
     """
     check_units(units, pes)
     if peak:

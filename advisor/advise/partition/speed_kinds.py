@@ -136,12 +136,8 @@ class SpeedKinds:
     def time_s(self, kind: Ints, units: Ints, *, near: "Pieces | None" = None) -> Floats:
         """Seconds that PEs of some kinds take for some units, both (n,).
 
-        Parameters
-        ----------
-        kind, units
-            Which, and how many.
-        near
-            The pieces that most of the units lie on, if known: saves looking for them.
+        `kind`, `units`: which, and how many.
+        `near`: the pieces that most of the units lie on, if known: saves looking for them.
         """
         x = units.astype(np.float64)
         if near is None:

@@ -55,10 +55,7 @@ class Regret:
 def regrets(members_s: Floats) -> tuple[Floats, Floats, Floats]:
     """Expected regret, its 95 % quantile and the chance to be best of each configuration; ties share that chance.
 
-    Parameters
-    ----------
-    members_s
-        Seconds by equally likely truths, paired; (member, n).
+    `members_s`: seconds by equally likely truths, paired; (member, n).
     """
     least = members_s.min(axis=1, keepdims=True)
     lost = members_s / least - 1
@@ -81,10 +78,7 @@ def warnings_of(
 ) -> tuple[str, ...]:
     """Of the model, of the advised configuration (the first of the ranking), and of its distance to the others.
 
-    Parameters
-    ----------
-    members_s
-        Of the first of the ranking, paired; (member, n).
+    `members_s`: of the first of the ranking, paired; (member, n).
     """
     own = space.model.estimate(size, space.wide(ranking[:1])).warnings[0]
     return tuple(dict.fromkeys([*fitted.warnings, *own, *_near(space, ranking, members_s)]))
@@ -271,18 +265,11 @@ def advise_allocation(
 
     Raises ScenarioError if the model does not know a kind, nothing fits into memory, or a number cannot be.
 
-    Parameters
-    ----------
-    fitted
-        Of `simulator.calibration.fit_allocation_table` or `load_allocation_fit`.
-    kinds
-        Name -> how many PEs there are, and most processes on one of them; each may run 0 to all of them.
-    limits
-        Memory per PE and footprint per process: what does not fit is left out.
-    top
-        How many configurations the ranking holds; 1000 by default.
-    inputs
-        Names and hashes of input files, for the provenance.
+    `fitted`: of `simulator.calibration.fit_allocation_table` or `load_allocation_fit`.
+    `kinds`: name -> how many PEs there are, and most processes on one of them; each may run 0 to all of them.
+    `limits`: memory per PE and footprint per process: what does not fit is left out.
+    `top`: how many configurations the ranking holds; 1000 by default.
+    `inputs`: names and hashes of input files, for the provenance.
     """
     if not 0 < size <= LARGEST_SIZE:
         raise ScenarioError(f"--size is {size:g}; give a number above 0 and up to {LARGEST_SIZE:g}")
@@ -337,12 +324,8 @@ Hosts = Mapping[str, Sequence[str]]
 def check_kinds(kinds: Mapping[str, tuple[int, int]], hosts: Hosts | None) -> None:
     """Refuse hosts that no host file can name, before anything is looked for; see `layout_of_advice`.
 
-    Parameters
-    ----------
-    kinds
-        PEs of each kind, and the most processes on one.
-    hosts
-        None: each PE is a host of its own, named after its kind.
+    `kinds`: PEs of each kind, and the most processes on one.
+    `hosts`: none: each PE is a host of its own, named after its kind.
     """
     if hosts is None:
         check_hosts(kinds, "--kinds: without --hosts")

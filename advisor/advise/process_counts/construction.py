@@ -69,14 +69,9 @@ def plan_construction(
     Raises ScenarioError if a kind is unknown, sizes are too few or too large for every configuration, or the budget is
     too small.
 
-    Parameters
-    ----------
-    most
-        Most processes per PE, by kind.
-    work
-        Units of volume of a run, a formula over N; divided by the speeds it guesses what runs cost.
-    kernel
-        The kernel whose speeds are taken.
+    `most`: most processes per PE, by kind.
+    `work`: units of volume of a run, a formula over N; divided by the speeds it guesses what runs cost.
+    `kernel`: the kernel whose speeds are taken.
     """
     middle = sorted(wishes.sizes)[len(wishes.sizes) // 2]
     kinds = kinds_of(platform, kernel=kernel, size=middle**2, most=most or {})
@@ -149,10 +144,7 @@ def _ends(count: int) -> list[int]:
 def fits_memory(kinds: Sequence[PEKind], memory_bytes: Mapping[str, int]) -> Fits:
     """Whether a size's matrix of 8-byte numbers, spread over the processes, fits the nodes of configurations.
 
-    Parameters
-    ----------
-    memory_bytes
-        Of each node that says it; the others hold anything.
+    `memory_bytes`: of each node that says it; the others hold anything.
     """
     nodes = list(memory_bytes)
     held = [np.zeros((len(kind.pes) + 1, len(nodes))) for kind in kinds]  # PEs on each node if the first p take part
@@ -203,10 +195,7 @@ def make_construction_plan(
     Raises ScenarioError if there are too few sizes, or the budget does not even pay for one run of each kind at each
     size.
 
-    Parameters
-    ----------
-    memory_bytes
-        Of each node that says it: runs whose matrix does not fit are not planned.
+    `memory_bytes`: of each node that says it: runs whose matrix does not fit are not planned.
     """
     sizes, at = tuple(sorted(wishes.sizes)), tuple(sorted(wishes.at))
     if (missing := LEAST_SIZES - len(set(sizes))) > 0:

@@ -206,10 +206,7 @@ class Space:
     def of_class(self, each: Sequence[int], processes: int) -> Iterator[Configuration]:
         """The configurations of a class, in order.
 
-        Parameters
-        ----------
-        each
-            Processes on each PE of the kinds.
+        `each`: processes on each PE of the kinds.
         """
         if not each:
             yield ()

@@ -101,14 +101,9 @@ def _unit_by_unit(space: Space, base: Configuration, seen: Seen) -> Iterator[Con
 def balance(shares: Floats, rows: Floats, weights: Floats, *, part: float) -> Floats:
     """Shares with which the last time of all is least, if each group takes in proportion to what it has.
 
-    Parameters
-    ----------
-    rows
-        What each group takes now; (draw, group).
-    weights
-        Of the draws.
-    part
-        The mean is that of this part of the draws, the worst ones.
+    `rows`: what each group takes now; (draw, group).
+    `weights`: of the draws.
+    `part`: the mean is that of this part of the draws, the worst ones.
     """
     level, held = np.zeros(shares.size), shares > 0
     takes = rows[:, held] / shares[held]

@@ -82,10 +82,7 @@ def bootstrapped(
 ) -> NDArray[np.float64]:
     """The objective of rows in draws of whole truths, or of replications where nothing is doubted; (row, draw).
 
-    Parameters
-    ----------
-    samples
-        (row, replication), paired.
+    `samples`: (row, replication), paired.
     """
     size = samples.shape[1]
     if truths is None:

@@ -72,22 +72,13 @@ def rank(
 
     Raises ScenarioError if there is no candidate or no such objective.
 
-    Parameters
-    ----------
-    makespans_s
-        (candidate, replication), paired: a replication has the same draws for all.
-    bound_s
-        A lower bound of the objective, for the regret.
-    seed
-        Of the bootstrap.
-    deterministic
-        Whether it is known that nothing is drawn: one run then tells all of a candidate.
-    truths
-        Number of the truth of each replication; None where nothing is doubted.
-    level
-        How often stated intervals hold.
-    reach
-        See `RunSet.reach_s`; (candidate,).
+    `makespans_s`: (candidate, replication), paired: a replication has the same draws for all.
+    `bound_s`: A lower bound of the objective, for the regret.
+    `seed`: of the bootstrap.
+    `deterministic`: whether it is known that nothing is drawn: one run then tells all of a candidate.
+    `truths`: number of the truth of each replication; None where nothing is doubted.
+    `level`: how often stated intervals hold.
+    `reach`: see `RunSet.reach_s`; (candidate,).
     """
     check_objective(objective)
     if not makespans_s.size:
