@@ -1,6 +1,7 @@
 """What models, load traces and streams of jobs say at a terminal, as blocks: when one is made, and when it is shown."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,14 @@ def speed_blocks(document: Document, band: "simulator.SpeedBand", *more: str) ->
     spent = units.show_duration(float(document.get("experimental_s", 0)))
     error = None if band.doubt is None else float((band.doubt.at(band.sizes) ** 2).mean() ** 0.5)
     incomplete, violated, lacking = document.get("incomplete", ()), document.get("assumptions_violated", ()), ""
-    if incomplete and points:
-        ended = "the budget ended it" if any(line.startswith("budget:") for line in incomplete) else "it is incomplete"
-        lacking = f"{ended} at {points[-1]['size_elements']:.3g} elements"
+    known = wording.SPEEDS
+    if points and any(line.startswith("budget:") for line in incomplete):
+        lacking = f"the budget ended it at {points[-1]['size_elements']:.3g} elements"
+    elif incomplete:
+        lacking, known = (
+            "it is incomplete, see above",
+            replace(known, remedy="more sizes would tell, or another --method"),
+        )
     elif violated:
         lacking = f"{len(violated)} of its assumptions do not hold, see the warnings"
     return [
@@ -61,7 +67,7 @@ def speed_blocks(document: Document, band: "simulator.SpeedBand", *more: str) ->
             *(f"assumed: {line}" for line in document.get("assumptions", ())),
             *(f"{one['assumption']}: {ANSWERS[one['holds']]}" for one in document.get("shape", ())),
             *warned(line for line in document.get("warnings", ()) if line not in incomplete),
-            wording.verdict(wording.SPEEDS, error, by="doubt", lacking=lacking),
+            wording.verdict(known, error, by="doubt", lacking=lacking),
         ),
     ]
 

@@ -56,6 +56,7 @@ def test_an_answer_has_twelve_lines_that_fit(apportion, folder, monkeypatch, nam
         assert 0 < len(lines) <= TWELVE, (name, columns)
         assert max(map(len, lines)) <= columns, (name, columns)
     assert lines[0].startswith(page.answer[:30])
+    assert name != "advise" or "advice/hostfile.openmpi" in page.run[0].line, "works from where the user stands"
     assert "predicted" in str(lines) or "simulated" in str(lines) or name in {"rerun", "fit"}
     whole = render_blocks(page_blocks(page), width=100)
     assert set(page.answer.split()) <= set(whole.split())

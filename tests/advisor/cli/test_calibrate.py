@@ -40,6 +40,8 @@ def test_gbbp_ends_soon_and_prints_points_cost_and_accuracy(tmp_path, name):
     assert [line for line in lines if line.startswith("incomplete: ")] == [
         f"incomplete: {limit}" for limit in model["incomplete"]
     ]
+    assert model["incomplete"]
+    assert "budget" not in done.stdout, "none was given"
     held_out = apportion("show", "m.json", "--held-out", table, cwd=tmp_path).stdout.splitlines()
     assert f"held out: {told}" in held_out
 

@@ -80,6 +80,7 @@ def test_completing_and_helping_imports_nothing_heavy(tmp_path):
         "scipy",
         "simpy",
         "yaml",
+        *(f"advisor.cli.{name}" for name in ("advise", "jobs", "fit")),
     ]  # typer itself looks for pydantic
     code = f"""
 import os, sys
