@@ -120,12 +120,11 @@ def _trace(kind: str, output: Path, asked: Trace, seed: int) -> None:
     model, report = chosen_generator(kind, found, asked.recording, seed)
     drawn = model.draw(duration_s, interval_s, simulator.randomness.stream(seed, "generate", kind))
     described = _parameters(model)
-    comment = f"generated: {kind}, seed {seed}, " + ", ".join(f"{name} {value}" for name, value in described.items())
-    files.write_text(output, trace_text(drawn, comment=comment))
+    parameters = ", ".join(f"{name} {value}" for name, value in described.items())
+    files.write_text(output, trace_text(drawn, comment=f"generated: {kind}, seed {seed}, {parameters}"))
     fitted = None if report is None else fit_document(report)
     about = {"seed": seed, "parameters": described, "fit": fitted}
     said = f"{output}: {drawn.values.size} rows, {drawn.end_s:g} s, mean {drawn.mean():.3f}"
-    parameters = ", ".join(f"{name} {value}" for name, value in described.items())
     shown: list[blocks.Block] = [lines(said, f"  {parameters}"), *([] if report is None else [_fit_table(report)])]
     show(about | trace_summary(output, drawn, "load"), shown)
 

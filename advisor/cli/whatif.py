@@ -81,14 +81,12 @@ def whatif(
 
     if where.workers is not None and where.dask is not None:
         raise ScenarioError("--workers and --dask exclude each other; give one of them")
-    drawn: dict[str, Any] = {name: getattr(points, name) for name in ("replications", "seed", "advise", "level")}
-    drawn["here"] = where.dask is None
-    scaled = _scaling(scenario, points, drawn)
-    plan = _plan(scenario, points, drawn) if scaled is None else scaled.plan
+    plan, scaled = _planned(scenario, points, here=where.dask is None)
     if where.only is not None:
         _again(plan, where.only, output)
         return
-    check_room(output, folder=True, needed_bytes=_needed_bytes(plan))
+    of_point = POINT_BYTES + RUN_BYTES * plan.replications
+    check_room(output, folder=True, needed_bytes=PAGE_BYTES + len(plan.points) * of_point)
     swept = sweep(
         plan,
         _where(plan, where),
@@ -101,25 +99,25 @@ def whatif(
     _tell(swept, scaled, output, form=table_form)
 
 
-def _scaling(path: Path, points: Points, drawn: dict[str, Any]) -> "ScalingPlan | None":
-    """The plan of a scaling, if that is asked for."""
+def _planned(path: Path, points: Points, *, here: bool) -> "tuple[Plan, ScalingPlan | None]":
+    """What is simulated, and the scaling if that is asked for."""
+    from advisor.whatif import plan_whatif
     from advisor.whatif.scaling import plan_scaling, read_nodes
 
-    kind, nodes = points.scaling, points.nodes
-    if kind is None and nodes is None:
-        return None
-    if kind is None or nodes is None:
+    asked: Any = {name: getattr(points, name) for name in ("replications", "seed", "advise", "level")} | {"here": here}
+    if points.scaling is None and points.nodes is None:
+        if not points.vary:
+            raise ScenarioError("--vary is missing; give at least one PATH=v1,v2,..., or --scaling with --nodes")
+        varied = [simulator.whatif.read_varied(text) for text in points.vary]
+        return plan_whatif(path, varied, zipped=points.zipped, **asked), None
+    if points.scaling is None or points.nodes is None:
         raise ScenarioError(
             "--scaling and --nodes belong together, such as --scaling strong --nodes 1,2,4,8; give both"
         )
     if points.vary or points.zipped:
         raise ScenarioError("--scaling varies the nodes alone; leave --vary and --zip out")
-    return plan_scaling(path, kind, read_nodes(nodes), **drawn)
-
-
-def _needed_bytes(plan: "Plan") -> int:
-    """About what `-o` writes: the makespans of every point, with a few configurations each."""
-    return PAGE_BYTES + len(plan.points) * (POINT_BYTES + RUN_BYTES * plan.replications)
+    scaled = plan_scaling(path, points.scaling, read_nodes(points.nodes), **asked)
+    return scaled.plan, scaled
 
 
 def _tell(swept: "Swept", scaled: "ScalingPlan | None", output: Path | None, *, form: str) -> None:
@@ -151,15 +149,6 @@ def _tell(swept: "Swept", scaled: "ScalingPlan | None", output: Path | None, *, 
         print(f"error: {len(lost) - MOST_ERRORS} more points; all with --json, or in points.csv of -o", file=sys.stderr)
     if lost:
         raise typer.Exit(1)
-
-
-def _plan(path: Path, points: Points, drawn: dict[str, Any]) -> "Plan":
-    from advisor.whatif import plan_whatif
-
-    if not points.vary:
-        raise ScenarioError("--vary is missing; give at least one PATH=v1,v2,..., or --scaling with --nodes")
-    varied = [simulator.whatif.read_varied(text) for text in points.vary]
-    return plan_whatif(path, varied, zipped=points.zipped, **drawn)
 
 
 def _where(plan: "Plan", where: Workers) -> "Where":
