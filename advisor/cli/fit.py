@@ -233,8 +233,7 @@ def _run(plan: Path, asked: Made, budget: str | None, output: Path) -> None:
         made.budget_s if budget is None else units.parse_duration(budget, field="--budget"),
         None if asked.limit is None else units.parse_duration(asked.limit, field="--limit"),
     )
-    chosen = _chosen(asked, asked.command, work)
-    _check_hosts(made, chosen)
+    chosen = _chosen(asked, asked.command, work, made)
     predicted = None if asked.model is None else AllocationPredictions(asked.model, [kind.name for kind in made.kinds])
     files.make_folder(work)
     files.make_folder(output.parent)
@@ -264,33 +263,37 @@ def _table(
     made: "calibration.ConstructionPlan", chosen: "calibration.AllocatedProgram", output: Path
 ) -> "calibration.RunTable":
     """The rows that are kept, those of earlier calls first; says what of them was damaged."""
-    table = calibration.RunTable(
-        output,
-        [kind.name for kind in made.kinds],
-        phases=chosen.reader.tells_phases,
-        about=_about(made, chosen),
-        machine=simulator.this_machine().to_dict(),
-    )
+    kinds, time = [documents.to_dict(kind) for kind in made.kinds], chosen.reader.time
+    about = {  # what must be the same for runs to stand in one table
+        "kinds": [{name: kind[name] for name in ("name", "pes", "competitors")} for kind in kinds],
+        "command": list(chosen.words),
+        "time": None if time is None else time.pattern,
+        "files": dict(chosen.templates),
+        "local": chosen.local,
+    }
+    names, phases = [kind.name for kind in made.kinds], chosen.reader.tells_phases
+    machine = simulator.this_machine().to_dict()
+    table = calibration.RunTable(output, names, phases=phases, about=about, machine=machine)
     for line in table.warnings:
         print(f"warning: {line}", file=sys.stderr)
     return table
 
 
-def _chosen(asked: Made, command: str, folder: Path) -> "calibration.AllocatedProgram":
+def _chosen(
+    asked: Made, command: str, folder: Path, made: "calibration.ConstructionPlan"
+) -> "calibration.AllocatedProgram":
+    """The program; where it asks for host files, all hosts of the plan can stand in them."""
+    from advisor.advise.export.layout import ADVICE, check_hosts
+
     read, local = asked.read, asked.local
     if read is not None and (Path(read).name != read or read in {"", ".", ".."}):
         raise ScenarioError(f"--read: {read!r} is no name of a file in the folder; give one without folders")
     reader = calibration.make_reader(asked.time, asked.phases)
     words, templates = calibration.parse_program(command, templates=asked.before or (), local=local)
-    return calibration.AllocatedProgram(words, folder, reader, templates, read, _host_files, local=local)
-
-
-def _check_hosts(made: "calibration.ConstructionPlan", chosen: "calibration.AllocatedProgram") -> None:
-    """Whether all hosts of a plan can stand in host files, where the command asks for any."""
-    from advisor.advise.export.layout import ADVICE, check_hosts
-
+    chosen = calibration.AllocatedProgram(words, folder, reader, templates, read, _host_files, local=local)
     if chosen.wants_host_files:
         check_hosts((pe.host for kind in made.kinds for pe in kind.pes), "platform: node", advice=ADVICE)
+    return chosen
 
 
 def _host_files(ranks: "Sequence[calibration.PlacedRank]") -> dict[str, str]:
@@ -305,20 +308,6 @@ def _host_files(ranks: "Sequence[calibration.PlacedRank]") -> dict[str, str]:
         "hostfile": mpich_hostfile(layout),
         "hostfile.openmpi": openmpi_hostfile(layout),
         "rankfile.openmpi": openmpi_rankfile(layout),
-    }
-
-
-def _about(made: "calibration.ConstructionPlan", chosen: "calibration.AllocatedProgram") -> dict[str, Any]:
-    """What must be the same for runs to stand in one table."""
-    time = chosen.reader.time
-    return {
-        "kinds": [
-            {name: documents.to_dict(kind)[name] for name in ("name", "pes", "competitors")} for kind in made.kinds
-        ],
-        "command": list(chosen.words),
-        "time": None if time is None else time.pattern,
-        "files": dict(chosen.templates),
-        "local": chosen.local,
     }
 
 
