@@ -51,7 +51,10 @@ def sentence(document: Document) -> str:
     more = [f"{each} on {where}" for each, where in rest]
     what = " and ".join([", ".join([what, *more[:-1]]), *more[-1:]])
     found = document["estimate_s"]
-    return f"Run {what}: {wording.duration(found['mean'])} ({_interval(found)}){_gained(document)}"
+    known = len({wording.duration(found[end]) for end in ("low", "mean", "high")}) == 1
+    return (
+        f"Run {what}: {wording.duration(found['mean'])}{'' if known else f' ({_interval(found)})'}{_gained(document)}"
+    )
 
 
 def _interval(entry: Document) -> str:

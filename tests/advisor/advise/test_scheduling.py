@@ -6,7 +6,7 @@ import pytest
 
 from advisor.advise.recommendation import recommend
 from advisor.advise.scheduling import FARM, chunk_rules, crossing, sentence, under
-from advisor.report.advice import scheduling_section
+from advisor.report.advice import _scheduling
 from advisor.verification.asking import plan_verification
 from simulator import ScenarioError, load_scenario
 from tests.support.command_line import ROOT
@@ -50,7 +50,7 @@ def test_a_farm_is_told_its_best_rule_and_when_static_parts_are_better(tmp_path)
     pulled = sentence(replace(found, pays=True))
     assert pulled.startswith(f"Let processes pull their units ({found.rule}): ")
     assert "under the rule as it is" in pulled
-    assert len(scheduling_section(found).blocks) == 3
+    assert len(list(_scheduling(found))) == 3
     with pytest.raises(ScenarioError, match="--dynamic: processes of a farm pull their units"):
         plan_verification(scenario, dynamic=True)
 
