@@ -49,7 +49,7 @@ LINES = {
     "simulator/calibration": (13_570, 12_800),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (710, 710),
-    "advisor/advise": (9_440, 8_000),
+    "advisor/advise": (9_435, 8_000),
     "advisor/verification advisor/whatif": (3_605, 3_400),
     "advisor/quickstart advisor/cluster": (1_145, 900),
     "advisor/jobs": (1_630, 1_400),

@@ -46,19 +46,9 @@ def baselines(scenario: Scenario, kinds: Sequence[Kind]) -> list[Configuration]:
 
 def _one_each(scenario: Scenario) -> list[Configuration]:
     """`equal`, `peak` and `constant`: a process on each PE."""
-    work, pes = scenario.application.work, scenario.platform.pes
-    bands = [pe.speed_of(scenario.application.kernel) for pe in pes]
-    named = {
-        "equal": partitions.even_split(work.units, len(pes)),
-        "peak": partitions.in_proportion(work.units, [float(band.mid.max()) for band in bands]),
-        "constant": partitions.in_proportion(work.units, [float(band.mid[0]) for band in bands]),
-    }
-    return [Configuration.one_each(name, work.fitting(parts), rule=_rule(name)) for name, parts in named.items()]
-
-
-def _rule(name: str) -> str:
-    """The rule that made a baseline of this name, which a file can then say."""
-    return name if name in partitions.RULES else ""
+    every = range(len(scenario.platform.pes))
+    rules = ("equal", "peak", "constant")
+    return [Configuration.one_each(rule, partitions.divided(rule, scenario, every), rule=rule) for rule in rules]
 
 
 def core_baselines(scenario: Scenario) -> list[Configuration]:
