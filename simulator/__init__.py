@@ -107,6 +107,7 @@ if TYPE_CHECKING:
         stream_lines as stream_lines,
     )
     from simulator.results.platform_export import SimgridExport as SimgridExport, export_simgrid as export_simgrid
+    from simulator.platform.networks.link import usual_link as usual_link
     from simulator.results.seldom_met import reaching as reaching
     from simulator.results.shares import Share as Share, gathered_shares as gathered_shares, shares_of as shares_of
     from simulator.results.tables import (

@@ -45,7 +45,7 @@ LINES = {
     "simulator/scenario_file": (6_932, 5_800),
     "simulator/engines": (11_335, 10_833),
     "simulator/results": (4_685, 4_263),
-    "simulator/experiments": (1_660, 1_540),
+    "simulator/experiments": (1_665, 1_545),
     "simulator/calibration": (13_570, 12_800),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (710, 710),

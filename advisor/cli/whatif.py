@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
+from advisor.cli import signs
 from advisor.cli.asked import next_line
 from advisor.cli.declared import Given, Only, argument, only_with, only_without, option
 from advisor.cli.inputs import SCENARIO
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 ALL_POINTS = only_without("only", why="which runs one point, here")
 VARY_HELP = "A field and its values, as --set takes them; 0..8 or 0..8..2 for numbers. Repeatable: all combinations."
+BUY_HELP = "In place of --vary: nodes to add (new: 1), a network (25GbE) or any PATH=VALUE; what pays most per price."
 SCALING_HELP = "In place of --vary: the same problem on more --nodes, or one that grows with them."
 ADVISE_HELP = "Divide the work again at each point, or keep the scenario's configurations; again where machines change."
 NODES_HELP = "With --scaling: numbers of nodes; copies of the scenario's where it has fewer."
@@ -46,10 +48,19 @@ class Points:
     zipped: bool = option(
         "Values side by side in place of all combinations.", Only(("with several --vary",), _varied), names=("--zip",)
     )
+    buy: str | None = option(BUY_HELP, metavar="'WHAT at PRICE, ...'")
     scaling: str | None = option(SCALING_HELP, metavar="strong|weak")
     nodes: str | None = option(NODES_HELP, metavar="1,2,4,8")
     replications: Replications = None
     seed: ScenarioSeed = None
+    runs: int | None = option(
+        "Simulated runs that each search of a point may take.", only_without("budget", why="which finds it"), min=1
+    )
+    budget: str | None = option(
+        "What all points may take together, such as 60s: equal runs for each.",
+        only_without("dask", why="whose workers are not measured"),
+        metavar="TIME",
+    )
     advise: bool | None = option(ADVISE_HELP, names=("--advise/--as-is",))
     level: Annotated[Level, ALL_POINTS] = LEVEL
 
@@ -82,6 +93,9 @@ def whatif(
     if where.workers is not None and where.dask is not None:
         raise ScenarioError("--workers and --dask exclude each other; give one of them")
     plan, scaled = _planned(scenario, points, here=where.dask is None)
+    if points.budget is not None:
+        points = replace(points, **_allowed(plan, points.budget, where, output))
+        plan, scaled = _planned(scenario, points, here=True)
     if where.only is not None:
         _again(plan, where.only, output)
         return
@@ -96,7 +110,19 @@ def whatif(
         progress=counting("points"),
         waiting=waiting("" if where.dask is None else f"start some with: dask worker {where.dask}"),
     )
-    _tell(swept, scaled, output, form=table_form)
+    _tell(swept, scaled, points.buy, output, form=table_form)
+
+
+def _allowed(plan: "Plan", budget: str, where: Workers, output: Path | None) -> dict[str, Any]:
+    """What a budget allows each point; of a folder that is gone on with, what it was begun with."""
+    from advisor.whatif.budget import allowed, begun_in
+
+    found = begun_in(output) if where.resume or where.only else None
+    if found is None:
+        budget_s, spent_s = units.parse_duration(budget, field="--budget"), signs.spent_s()
+        signs.say("answering the base, to see what the budget allows")
+        found = allowed(plan, budget_s, workers=_workers(plan, where), spent_s=spent_s)
+    return dict(vars(found))
 
 
 def _planned(path: Path, points: Points, *, here: bool) -> "tuple[Plan, ScalingPlan | None]":
@@ -104,30 +130,33 @@ def _planned(path: Path, points: Points, *, here: bool) -> "tuple[Plan, ScalingP
     from advisor.whatif import plan_whatif
     from advisor.whatif.scaling import plan_scaling, read_nodes
 
-    asked: Any = {name: getattr(points, name) for name in ("replications", "seed", "advise", "level")} | {"here": here}
+    asked: Any = {name: getattr(points, name) for name in ("replications", "runs", "seed", "advise", "level")}
+    asked["here"] = here
     if points.scaling is None and points.nodes is None:
-        if not points.vary:
-            raise ScenarioError("--vary is missing; give at least one PATH=v1,v2,..., or --scaling with --nodes")
-        varied = [simulator.whatif.read_varied(text) for text in points.vary]
-        return plan_whatif(path, varied, zipped=points.zipped, **asked), None
+        if points.buy is None and not points.vary:
+            raise ScenarioError("--vary is missing; give at least one PATH=v1,v2,..., --buy, or --scaling with --nodes")
+        if points.buy is not None and points.vary:
+            raise ScenarioError("--buy looks at each purchase alone; leave --vary out, or write PATH=VALUE at PRICE")
+        varied = [simulator.whatif.read_varied(text) for text in points.vary or ()]
+        return plan_whatif(path, varied, buy=points.buy, zipped=points.zipped, **asked), None
     if points.scaling is None or points.nodes is None:
         raise ScenarioError(
             "--scaling and --nodes belong together, such as --scaling strong --nodes 1,2,4,8; give both"
         )
-    if points.vary or points.zipped:
-        raise ScenarioError("--scaling varies the nodes alone; leave --vary and --zip out")
+    if points.vary or points.zipped or points.buy is not None:
+        raise ScenarioError("--scaling varies the nodes alone; leave --vary, --zip and --buy out")
     scaled = plan_scaling(path, points.scaling, read_nodes(points.nodes), **asked)
     return scaled.plan, scaled
 
 
-def _tell(swept: "Swept", scaled: "ScalingPlan | None", output: Path | None, *, form: str) -> None:
+def _tell(swept: "Swept", scaled: "ScalingPlan | None", buy: str | None, output: Path | None, *, form: str) -> None:
     """The findings; points that failed on standard error, and exit 1 for them."""
     from advisor.report.html import render_page
     from advisor.report.whatif import changes_that_pay, whatif_page
     from advisor.report.whatif_scaling import scaling_page
     from advisor.whatif import Findings, findings_of, scaling_of
 
-    found = findings_of(swept) if scaled is None else scaling_of(swept, scaled)
+    found = findings_of(swept, buy) if scaled is None else scaling_of(swept, scaled)
     if isinstance(found, Findings):
         changes = changes_that_pay(found)
         changed = next_line("simulate", "simulated with the change that pays most", changes=changes)
@@ -155,7 +184,11 @@ def _where(plan: "Plan", where: Workers) -> "Where":
     """What was asked to answer; never more processes here than points."""
     if where.dask is not None:
         return partial(simulator.sweep.existing, where.dask)
-    return partial(simulator.sweep.local, min(len(plan.points), where.workers or simulator.sweep.cores_here()))
+    return partial(simulator.sweep.local, _workers(plan, where))
+
+
+def _workers(plan: "Plan", where: Workers) -> int:
+    return min(len(plan.points), where.workers or simulator.sweep.cores_here())
 
 
 def _again(plan: "Plan", prefix: str, output: Path | None) -> None:

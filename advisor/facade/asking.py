@@ -181,10 +181,12 @@ def advise(  # noqa: PLR0913 - all by name
 
 def what_if(  # noqa: PLR0913 - all by name
     what: Asked,
-    vary: Mapping[str, str | Iterable[object]],
+    vary: Mapping[str, str | Iterable[object]] | None = None,
     *,
+    buy: Mapping[str, float] | str | None = None,
     advise: bool | None = None,
     zipped: bool = False,
+    budget: str | float | None = None,
     replications: int | None = None,
     seed: int | None = None,
     level: float = intervals.LEVEL,
@@ -199,26 +201,35 @@ def what_if(  # noqa: PLR0913 - all by name
     Raises ScenarioError if the scenario cannot be used, or a path leads nowhere.
 
     `vary`: path of a field of the scenario's file -> its values; all combinations, or side by side (`zipped`).
+    `buy`: in its place purchases with their prices, `{"new: 1": 8000, "25GbE": 3000}`: which pays most per price.
     `advise`: whether the work is divided again at each point, or as the scenario's configurations say; None: again
     where the platform changes by more than its loads.
+    `budget`: what all points may take together, `"60s"` or a number of seconds: equal runs for each.
     `folder`: where every point is kept as it is found, with their table and a report; `apportion rerun` makes it again.
     `workers`: processes that answer; 0 for this one.
     """
     example = "paths with their values, such as {'platform.link.bandwidth': ['x1', 'x2']}"
+    if isinstance(buy, Mapping):
+        buy = ", ".join(f"{name} at {price}" for name, price in buy.items())
+    if buy is not None and vary is not None:
+        raise ScenarioError("what_if: buy looks at each purchase alone; leave vary out")
+    vary = {} if vary is None and buy is not None else vary
     given.check_is(vary, Mapping, where="what_if: vary", give=example)
-    for path, values in vary.items():
+    for path, values in (vary or {}).items():
         where = f"what_if: vary: {path}"
         given.check_is(values, Iterable, where=where, give="a list of values, such as ['x1', 'x2']")
     asked: dict[str, Any] = {
+        "buy": buy,
         "advise": advise,
         "zipped": zipped,
         "replications": _count(replications, "what_if: replications", least=1),
         "seed": _count(seed, "what_if: seed"),
         "level": _level(level, "what_if: level"),
     }
-    texts = [f"{one.path}={','.join(one.values)}" for one in varied(vary)]
-    with kept_in(folder, "whatif", _whole(what), vary=texts, **asked) as (place, whole):
-        found = vary_scenario(whole, vary, folder=place, workers=workers, **asked)
+    texts = [f"{one.path}={','.join(one.values)}" for one in varied(vary)] if buy is None and vary is not None else None
+    budget_s = None if budget is None else _budget(budget, "what_if: budget")
+    with kept_in(folder, "whatif", _whole(what), vary=texts, budget=budget_s, **asked) as (place, whole):
+        found = vary_scenario(whole, vary or {}, folder=place, workers=workers, budget_s=budget_s, **asked)
         if place is not None:
             files.write_text(place / "report.html", render_page(whatif_page(found.found, ())))
     return found

@@ -9,6 +9,7 @@ from advisor.report.verdict import verdict
 from advisor.report.whatif_grid import grid_section
 from advisor.whatif import Findings
 from advisor.whatif.findings import Front, PointFound
+from advisor.whatif.purchases import price_unit
 from advisor.wording import counted
 from simulator import blocks, plots
 
@@ -165,6 +166,7 @@ def _gains(found: Findings, shown: Sequence[PointFound], *, alone: bool) -> bloc
             words.low_to_high(point.together),
             words.chance(found, point),
             *(words.run_text(point, front.of) for front in found.fronts),
+            *words.per_price(found, point),
         ]
         for point in shown[:MOST_UPGRADES]
     ]
@@ -179,6 +181,7 @@ def _gains(found: Findings, shown: Sequence[PointFound], *, alone: bool) -> bloc
     )
     head = ["change", "makespan", "gain", "all together", "fastest"]
     head += [f"{front.of} of a run" for front in found.fronts]
+    head += [] if found.bought is None else ["price", f"more work for each {price_unit(found.bought)}"]
     most = found.pays_most_alone if alone else found.pays_most
     best = None if most is None else words.named(found, found.points[most])
     tag = "pays most alone" if alone else "pays most"

@@ -4,6 +4,7 @@ from advisor import wording
 from advisor.results import Ends
 from advisor.whatif import Findings
 from advisor.whatif.findings import Diminishing, PointFound
+from advisor.whatif.purchases import share_text
 from simulator import units
 
 LITTLE = 0.01
@@ -75,6 +76,12 @@ def diminishing(one: Diminishing) -> list[str]:
     most = wording.NOTHING if high is None else f"{100 * max(0.0, high - 1):.2g} %"
     little = wording.NOTHING if one.little_beyond is None else f"beyond {one.little_beyond}"
     return [one.field, f"{one.begin} to {one.to}", beyond, most, little]
+
+
+def per_price(found: Findings, point: PointFound) -> list[str]:
+    """The price of a purchase, and what it gains for a round part of it."""
+    bought = found.bought or ()
+    return [text for one in bought if one.point == point.point for text in (f"{one.price:g}", share_text(one, bought))]
 
 
 def run_text(point: PointFound, of: str) -> str:

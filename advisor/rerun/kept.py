@@ -35,6 +35,8 @@ class Command:
     left_out: str = ""
     """Options that do not change what is found, or that write elsewhere."""
     measured: bool = False
+    counted: str = ""
+    """What the manifest says of a sweep that a budget allowed, which is kept in its place."""
 
     def refused(self, name: str, kind: object) -> bool:
         """Whether no manifest may say an option or argument of this kind."""
@@ -48,7 +50,9 @@ CODE, HOSTS_FILE = "own", "hosts_file"
 """The option that names FILE.py or FILE.py:FUNCTION; and the one of which the hosts in the file are kept."""
 COMMANDS: Mapping[str, Command] = {
     "simulate": Command("changes resource_model", left_out="replication configuration"),
-    "whatif": Command("vary scaling nodes", left_out="workers dask resume only"),
+    "whatif": Command(
+        "vary buy scaling nodes", left_out="workers dask resume only budget", counted="replications runs"
+    ),
     "advise": Command("vary objective budget resource_model"),
     "verify": Command("budget", asks="command", measured=True),
     "quickstart": Command("budget", measured=True),
@@ -76,6 +80,9 @@ def keep(command: str, given: Mapping[str, Any], defaults: Mapping[str, Any], fo
         for name, value in given.items()
         if value != defaults.get(name) and value is not None and name not in {*WRITTEN, *rule.left_out.split()}
     }
+    if rule.counted and given.get("budget") is not None:
+        sweep = files.read_json(folder / MANIFEST, limit_bytes=LIMIT_BYTES)["sweep"]
+        stated |= {name: sweep[name] for name in rule.counted.split() if sweep[name] is not None}
     said: dict[str, Any] = {}
     inputs: dict[str, str] = {}
     missing: list[str] = []

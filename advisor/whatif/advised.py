@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from advisor.advise.recommendation import recommend
 from advisor.advise.strategies import usual_vary
-from simulator import AS_NOW, Scenario
-from simulator.experiments.sweep import times_of
+from simulator import AS_NOW, Scenario, ScenarioError
+from simulator.experiments.sweep import Ask, simulated, times_of
 
 ADVISED, EQUAL = "advised", "equal"
 NOW = {AS_NOW: "as now", EQUAL: "in equal shares"}
@@ -42,3 +42,10 @@ class Advised:
 
 
 advised = Advised()
+
+
+def asking(runs: int | None, *, advise: bool) -> Ask:
+    """What is asked of each point: advice, for which each search may take so many runs, or its own configurations."""
+    if runs is not None and not advise:
+        raise ScenarioError("--runs: nothing is divided again here, so nothing is searched; leave it out")
+    return simulated if not advise else advised if runs is None else Advised(runs)

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from advisor import wording
-from advisor.whatif.advised import advised
+from advisor.whatif.advised import asking
+from advisor.whatif.budget import allowed, begun_in
 from advisor.whatif.findings import Findings, findings_of
+from advisor.whatif.purchases import read_purchases
 from simulator import (
     Scenario,
     ScenarioError,
@@ -23,7 +25,7 @@ from simulator import (
     template_of,
     whatif,
 )
-from simulator.experiments.sweep import Plan, Swept, Where, local, make_plan, simulated, sweep
+from simulator.experiments.sweep import Plan, Swept, Where, local, make_plan, sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,9 +94,11 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
     scenario: Scenario | str | Path,
     vary: Mapping[str, Values],
     *,
+    buy: str | None = None,
     zipped: bool = False,
     advise: bool | None = None,
     replications: int | None = None,
+    budget_s: float | None = None,
     seed: int | None = None,
     level: float = intervals.LEVEL,
     workers: int = 0,
@@ -110,28 +114,31 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
 
     `scenario`: a file, the name of a shipped one, or a scenario; of the last, fields are those of `dump_scenario`.
     `vary`: path of a field -> its values; all combinations.
+    `buy`: purchases in the place of `vary`, each with its price: `new: 1 at 8000, 25GbE at 3000`.
     `zipped`: values side by side in place of all combinations.
     `advise`: whether the work is divided again at each point, or as the scenario's configurations say; None: again
     where the platform changes by more than its loads.
     `replications`, `seed`: in place of the scenario's own.
+    `budget_s`: seconds for all points, of which each then takes as many replications, and runs of a search.
     `level`: how often stated intervals are to hold.
     `workers`: processes of this machine that answer; 0 for this one, which needs no start.
     `where`: workers of Dask in their place: `partial(simulator.experiments.sweep.existing, "tcp://host:8786")`.
     `folder`, `resume`: where results are kept as they are found, and whether to go on with those there.
     `progress`: called with how many points are done, of how many.
 
-    Raises
-    ------
-    ScenarioError
-        If the scenario is wrong, a path leads nowhere, or the folder holds other results. A value that breaks a point
-        is that point's affair: `findings` names it.
+    Raises ScenarioError if the scenario is wrong, a path leads nowhere, or the folder holds other results; a value that
+    breaks a point is that point's affair: `findings` names it.
     """
-    asked: dict[str, Any] = {"zipped": zipped, "advise": advise, "replications": replications, "seed": seed}
-    plan = plan_whatif(scenario, varied(vary), **asked, level=level)
+    asked: dict[str, Any] = {"buy": buy, "zipped": zipped, "advise": advise, "seed": seed, "level": level}
+    changes = varied(vary) if buy is None else ()
+    plan = plan_whatif(scenario, changes, replications=replications, **asked)
+    if budget_s is not None:
+        of = (begun_in(Path(folder)) if resume and folder else None) or allowed(plan, budget_s, workers=workers)
+        plan = plan_whatif(scenario, changes, replications=of.replications, runs=of.runs, **asked)
     if where is None and workers > 0:
         where = partial(local, min(workers, len(plan.points)))
     swept = sweep(plan, where, folder=None if folder is None else Path(folder), resume=resume, progress=progress)
-    return WhatIf(swept, findings_of(swept))
+    return WhatIf(swept, findings_of(swept, buy))
 
 
 def varied(vary: Mapping[str, Values]) -> tuple[whatif.Varied, ...]:
@@ -154,41 +161,52 @@ def varied(vary: Mapping[str, Values]) -> tuple[whatif.Varied, ...]:
     return tuple(found)
 
 
-def plan_whatif(
+def plan_whatif(  # noqa: PLR0913 - all by name
     scenario: Scenario | str | Path,
     varied: Sequence[whatif.Varied],
     *,
+    buy: str | None = None,
     zipped: bool = False,
     advise: bool | None = None,
     replications: int | None = None,
+    runs: int | None = None,
     seed: int | None = None,
     level: float = intervals.LEVEL,
     here: bool = True,
 ) -> Plan:
     """The points of a what-if; see `what_if`."""
-    points = whatif.points(varied, zipped=zipped)
-    advise = any(map(_other_platform, varied)) if advise is None else advise
     template = template_of(scenario) if isinstance(scenario, Scenario) else read_template(shipped.locate(scenario))
     path = template.document.path
+    if buy is None:
+        points = whatif.points(varied, zipped=zipped)
+    else:
+        points = tuple((one.change,) for one in read_purchases(buy, template.document.data))
+    if advise is None:
+        advise = any(_other_platform(change.partition("=")[0]) for point in points for change in point)
     if advise:
         template = template.as_now()
-    whatif.check_paths(template, points, oversized=advise)
-    return make_plan(
-        path,
-        points,
-        ask=advised if advise else simulated,
-        replications=replications,
-        seed=seed,
-        level=level,
-        oversized=advise,
-        template=template,
-        here=here,
-    )
+    try:
+        whatif.check_paths(template, points, oversized=advise)
+        return make_plan(
+            path,
+            points,
+            ask=asking(runs, advise=advise),
+            replications=replications,
+            seed=seed,
+            level=level,
+            oversized=advise,
+            template=template,
+            here=here,
+        )
+    except ScenarioError as error:
+        if buy is None:
+            raise
+        raise ScenarioError([line.replace("--vary ", "--buy ", 1) for line in error.lines]) from None
 
 
-def _other_platform(change: whatif.Varied) -> bool:
+def _other_platform(path: str) -> bool:
     """Whether a change is one of the machines, for which nobody keeps a partition made for others."""
-    return change.path.startswith("platform.") and _LOADS.search(change.path) is None
+    return path.startswith("platform.") and _LOADS.search(path) is None
 
 
 def _plain(value: object) -> object:

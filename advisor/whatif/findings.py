@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from advisor.advise.pareto import front
 from advisor.advise.ranking import Gain
 from advisor.results import Described, Drawn, Ends, Provenance
+from advisor.whatif import purchases
 from advisor.whatif.advised import NOW, advised
 from advisor.whatif.grid import Grid, Stop, differing, grid_of
 from advisor.whatif.improvements import can_be_chosen
 from advisor.whatif.outcomes import Outcomes, outcomes_of, product_of_means
+from advisor.whatif.purchases import Bought, bought_of, read_purchases
 from advisor.wording import counted, listed, loss_text, probability, with_interval
 from simulator import ApportionError, documents, dump_scenario, interval_note, intervals, read_template, ties
 from simulator.experiments.sweep import Plan, Swept
@@ -127,14 +129,11 @@ class Diminishing:
     others: str
     begin: str = dataclasses.field(metadata=documents.named("from"))
     to: str
-    more: bool
-    """Whether larger values are faster."""
     beyond: str | None
     rest: Ends | None
     """How much there may still be: no gain seen does not mean none."""
     little_beyond: str | None
     """Beyond it no more than 1 % is left."""
-    gain: Ends
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,6 @@ class Front:
     of: str
     unit: str
     points: tuple[int, ...]
-    considered: int
     silent: int
     """Points that do not say what they cost."""
 
@@ -205,6 +203,8 @@ class Findings:
     warnings: tuple[str, ...]
     provenance: Provenance
     sentence: str = ""
+    bought: tuple[Bought, ...] | None = field(default=None, metadata=documents.SPARE)
+    """Purchases with what they gain per price, where prices were given."""
 
     def by_gain(self, *, every: bool = False) -> list[PointFound]:
         """Points that change anything and have a gain, the fastest first; of equal ones those with the fewest changes.
@@ -290,11 +290,9 @@ def diminishing(line: Line, outcomes: Outcomes) -> Diminishing | None:
         others=line.others,
         begin=stops[0].text,
         to=stops[-1].text,
-        more=stops[-1].value is not None and stops[-1].value > (stops[0].value or 0.0),
         beyond=None if end is None else stops[end].text,
         rest=None if end is None else found[end],
         little_beyond=None if near is None else stops[near].text,
-        gain=outcomes.gains(points[0], points[[ties.first_least(means)]])[0],
     )
 
 
@@ -369,7 +367,7 @@ def with_costs(points: Sequence[PointFound], outcomes: Outcomes) -> tuple[list[P
         ranked = [place for place, point in enumerate(some) if points[point].chosen]
         if ranked:
             best = tuple(some[ranked[place]] for place in front(values[ranked], spent[ranked]))
-            fronts.append(Front(of, unit, best, len(ranked), outcomes.answered.size - len(some)))
+            fronts.append(Front(of, unit, best, outcomes.answered.size - len(some)))
     return found, fronts
 
 
@@ -416,8 +414,8 @@ MARGIN = 0.01
 """A point so near to the best is as good as it, and one so near to the scenario as it is does not pay."""
 
 
-def findings_of(swept: Swept) -> Findings:
-    """Judge every point, and say what pays."""
+def findings_of(swept: Swept, buy: str | None = None) -> Findings:
+    """Judge every point, and say what pays; of purchases with prices, what pays most per price."""
     plan, outcomes, before = swept.plan, outcomes_of(swept), present_values(swept.plan)
     grid = grid_of(plan, before)
     points, comparisons = _judged(_entries(swept, outcomes, before), outcomes, seed=plan.seed)
@@ -459,7 +457,11 @@ def findings_of(swept: Swept) -> Findings:
         provenance=Provenance.of(plan.seed, plan.inputs),
     )
     found = replace(found, single=tuple(one.point for one in found.by_gain() if len(one.differs) == 1))
-    return replace(found, sentence=sentence(found))
+    if buy is not None:
+        gains = {one.point: one.gain for one in points[1:] if one.gain is not None}
+        found = replace(found, bought=bought_of(gains, found.pays, outcomes, read_purchases(buy, plan.data)))
+    said = (purchases.sentence(found.bought or ()), sentence(found))
+    return replace(found, sentence=" ".join(filter(None, said)))
 
 
 def _entries(swept: Swept, outcomes: Outcomes, before: Mapping[str, Any]) -> list[PointFound]:

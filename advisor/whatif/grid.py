@@ -82,8 +82,9 @@ def grid_of(plan: Plan, before: Mapping[str, Any]) -> Grid:
     `before`: what the scenario has at each path, None where that is not known.
     """
     points, paths = plan.points[1:], tuple(before)
-    asked = [dict.fromkeys(point.changes[place] for point in points) for place in range(len(paths))]
-    if len(paths) > 1 and int(np.prod([len(found) for found in asked])) == len(points):
+    alike = all(len(point.changes) == len(paths) for point in points)
+    asked = [dict.fromkeys(point.changes[place] for point in points) for place in range(len(paths) if alike else 0)]
+    if len(paths) > 1 and alike and int(np.prod([len(found) for found in asked])) == len(points):
         fields, ranks = [], []
         for place, path in enumerate(paths):
             firsts = {point.changes[place]: point for point in reversed(points)}
@@ -113,7 +114,7 @@ def _field(present: Mapping[str, Any], paths: tuple[str, ...], points: Sequence[
     if None not in numbers:
         order.sort(key=lambda place: numbers[place] or 0.0)
     texts = [
-        ", ".join(_text(path, value, of.get(path)) for path, value in one.items())
+        ", ".join(_text(path, value, of.get(path)) for path, value in one.items() if path in of or not of)
         for one, of in zip(values, asked, strict=True)
     ]
     stops = [Stop(texts[place], numbers[place], not differing(values[place], before)) for place in order]

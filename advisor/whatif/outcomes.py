@@ -163,6 +163,11 @@ def product_of_means(
     return log, log + float(found.low[0]) - 1, log + float(found.high[0]) - 1
 
 
+def times(ends: Ends, factor: float) -> Ends:
+    """So many times a value and the ends of its interval."""
+    return Ends(*(None if end is None else factor * end for end in (ends.mean, ends.low, ends.high)))
+
+
 def together(level: float, comparisons: int) -> float:
     """How often each of so many intervals has to hold for all to hold at once."""
     return 1 - (1 - level) / max(1, comparisons)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from advisor.results import Described, Drawn, Ends, Provenance
-from advisor.whatif.advised import advised
+from advisor.whatif.advised import asking
 from advisor.whatif.findings import PointAdvice, configured_rows, warnings_of
-from advisor.whatif.outcomes import outcomes_of
+from advisor.whatif.outcomes import outcomes_of, times
 from advisor.wording import counted, listed, with_interval
 from simulator import (
     Scenario,
@@ -23,7 +23,7 @@ from simulator import (
     template_of,
     whatif,
 )
-from simulator.experiments.sweep import Plan, Swept, make_plan, simulated
+from simulator.experiments.sweep import Plan, Swept, make_plan
 from simulator.programs.applications import CHOSEN, PARAMETERS
 
 Kind = Literal["strong", "weak"]
@@ -118,13 +118,14 @@ def read_nodes(text: str) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def plan_scaling(
+def plan_scaling(  # noqa: PLR0913 - all by name
     scenario: Scenario | str | Path,
     kind: str,
     nodes: Sequence[int],
     *,
     advise: bool | None = None,
     replications: int | None = None,
+    runs: int | None = None,
     seed: int | None = None,
     level: float = intervals.LEVEL,
     here: bool = True,
@@ -137,7 +138,7 @@ def plan_scaling(
     `kind`: `strong`: the same problem everywhere; `weak`: it grows so that the work per node stays that on the fewest.
     `nodes`: numbers of nodes, ascending.
     `advise`: whether the work is divided again at each step (None: it is), or as equal units and units by speed.
-    `replications`, `seed`, `level`, `here`: see `what_if` and `make_plan`.
+    `replications`, `runs`, `seed`, `level`, `here`: see `what_if` and `make_plan`.
     """
     if kind not in get_args(Kind):
         raise ScenarioError(f"--scaling: {kind!r} is unknown; take {' or '.join(get_args(Kind))}")
@@ -156,7 +157,7 @@ def plan_scaling(
     plan = make_plan(
         template.document.path,
         points,
-        ask=simulated if advise is False else advised,
+        ask=asking(runs, advise=advise is not False),
         replications=replications,
         seed=seed,
         level=level,
@@ -278,8 +279,8 @@ def scaling_of(swept: Swept, asked: ScalingPlan) -> Scaling:
         speed_up = efficiency = None
         if best >= 0 and outcomes.best[0] >= 0:
             (gain,) = outcomes.gains(0, [number])
-            speed_up = _times(gain, step.work)
-            efficiency = _times(speed_up, 1 / step.speed)
+            speed_up = times(gain, step.work)
+            efficiency = times(speed_up, 1 / step.speed)
         advice = outcomes.said[number].get("advice")
         of = None if advice is None else documents.read(PointAdvice, advice)
         found.append(Scaled(step, name, took, speed_up, efficiency, of, swept.failed.get(point.hash)))
@@ -300,10 +301,6 @@ def scaling_of(swept: Swept, asked: ScalingPlan) -> Scaling:
         provenance=Provenance.of(plan.seed, plan.inputs),
         sentence=_sentence(asked, found),
     )
-
-
-def _times(ends: Ends, factor: float) -> Ends:
-    return Ends(*(None if value is None else factor * value for value in (ends.mean, ends.low, ends.high)))
 
 
 def _sentence(asked: ScalingPlan, found: Sequence[Scaled]) -> str:

@@ -28,6 +28,7 @@ __all__ = [
     "Ask",
     "Plan",
     "Point",
+    "Ready",
     "Swept",
     "Where",
     "answer_alone",

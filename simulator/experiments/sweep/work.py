@@ -73,12 +73,16 @@ class Ready:
         template = Template.of_data(plan.data, plan.path, plan.paths)
         return cls(template, points, plan.replications, plan.truths, plan.strata, plan.seed, plan.oversized)
 
+    def scenario(self, place: int) -> Scenario:
+        """That of a point, on the draws that all points share."""
+        scenario = self.template.scenario(self.points[place][1], oversized=self.oversized)
+        truths = scenario.truths if self.truths is None else self.truths
+        return replace(scenario, replications=self.replications, truths=truths, seed=self.seed, strata=self.strata)
+
     def answer(self, place: int, ask: Ask, *, threads: int) -> str:
         """The answer of a point as JSON text, the same bits wherever it is found."""
         name, changes = self.points[place]
-        scenario = self.template.scenario(changes, oversized=self.oversized)
-        truths = scenario.truths if self.truths is None else self.truths
-        scenario = replace(scenario, replications=self.replications, truths=truths, seed=self.seed, strata=self.strata)
+        scenario = self.scenario(place)
         document = {
             "format": 1,
             "kind": "point",

@@ -1,0 +1,120 @@
+"""What a budget allows: equal runs for all points, more of a longer one, whatever the order of points."""
+
+import json
+import time
+
+import pytest
+
+from advisor.cli import whatif as command
+from advisor.whatif import budget, plan_whatif
+from advisor.whatif.budget import allowed
+from simulator import ScenarioError, run, whatif
+from tests.support.command_line import ROOT
+from tests.support.real_sweeps import PATIENCE_S, contents, finished, run_to_end, start, until
+from tests.support.real_sweeps import whatif_command as whatif_line
+from tests.support.sweep_points import thread, write
+
+LINK = "platform.link.bandwidth"
+EACH_S = 0.01
+"""What a replication takes by the clock of these tests."""
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still but for what is simulated."""
+    now = [0.0]
+
+    def slowly(scenario, **how):
+        now[0] += EACH_S * how["replications"]
+        return run(scenario, **how | {"replications": 1})
+
+    monkeypatch.setattr(budget, "run", slowly)
+    monkeypatch.setattr(
+        budget, "time", type("clock", (), {"monotonic": lambda: now[0], "process_time": lambda: now[0]})
+    )
+
+
+def plan_of(tmp_path, values, **asked):
+    path = write(tmp_path)
+    return plan_whatif(
+        path, [whatif.read_varied(f"{LINK}={values}")], **{"advise": False, "replications": 100_000} | asked
+    )
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_longer_budget_allows_as_many_times_more_and_more_points_less(tmp_path):
+    plan, many = (
+        plan_of(tmp_path, "x2,x4,x8"),
+        plan_of(tmp_path, "2Mbit/s,3Mbit/s,4Mbit/s,5Mbit/s,6Mbit/s,7Mbit/s,8Mbit/s"),
+    )
+    one, two = (allowed(plan, seconds, workers=0).replications for seconds in (50.0, 100.0))
+    assert two == pytest.approx(2 * one, rel=0.01)
+    assert 0.5 * 100 < len(plan.points) * two * EACH_S < 100
+    assert allowed(many, 100.0, workers=0).replications == pytest.approx(two * 5 / 9, rel=0.01)
+    assert allowed(plan, 100.0, workers=0) == allowed(plan_of(tmp_path, "x8,x2,x4"), 100.0, workers=0)
+    assert allowed(plan, 100.0, workers=2).replications > 1.4 * two
+    assert allowed(plan, 100.0, workers=0, spent_s=50.0).replications == one
+
+
+@pytest.mark.usefixtures("clock")
+def test_no_more_is_allowed_than_was_asked_for_and_too_little_says_what_will_do(tmp_path):
+    assert allowed(plan_of(tmp_path, "x2", replications=30), 3600.0, workers=0).replications == 30
+    plan = plan_of(tmp_path, "x2,x4")
+    with pytest.raises(
+        ScenarioError, match=r"budget: 100 ms is too little for 3 points; give at least [0-9]+ s"
+    ) as caught:
+        allowed(plan, 0.1, workers=0)
+    needed_s = float(caught.value.lines[0].split()[-2])
+    assert allowed(plan, needed_s, workers=0).replications >= budget.FEW
+
+
+def test_what_was_divided_is_divided_again_with_as_many_runs_at_each_point(tmp_path):
+    plan = plan_of(tmp_path, "x2", advise=True, replications=10)
+    found = allowed(plan, 60.0, workers=0)
+    assert found.replications == 10
+    assert found.runs > 10
+    limited = plan_of(tmp_path, "x2", advise=True, replications=10, runs=found.runs)
+    assert {point.hash for point in limited.points}.isdisjoint({point.hash for point in plan.points})
+    assert limited.common["runs"] == found.runs
+    with pytest.raises(ScenarioError, match="--runs: nothing is divided again here"):
+        plan_of(tmp_path, "x2", runs=10)
+
+
+def test_a_folder_keeps_what_was_allowed_and_goes_on_with_it(apportion, tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "_where", lambda *_: thread)
+    path, out = write(tmp_path), tmp_path / "out"
+    asked = ("whatif", path, "--as-is", "--vary", f"{LINK}=x2,x4", "--replications", 60, "-o", out, "--workers", 1)
+    assert apportion(*asked, "--budget", "60s")[0] == 0
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["sweep"]["replications"] == 60
+    given = manifest["rerun"]["given"]
+    assert (given["replications"], "budget" in given) == (60, False)
+    whole = contents(out)
+    finished(out)[0].unlink()
+    monkeypatch.setattr(budget, "allowed", lambda *_, **__: pytest.fail("the base was answered once more"))
+    code, _, errors = apportion(*asked, "--budget", "10s", "--resume")
+    assert (code, contents(out)) == (0, whole), errors
+    code, _, errors = apportion(*(one for one in asked if one != "--as-is"), "--budget", "60s", "--resume")
+    assert code == 2
+    assert "holds a sweep of another rule by which work is divided (--advise, --as-is)" in errors
+
+
+@pytest.mark.slow
+def test_killed_within_a_budget_it_goes_on_to_what_an_undisturbed_run_finds(tmp_path):
+    vary = ["--advise", "--vary", "application.parameters.n=1000..1005", "--workers", "2"]
+    line = whatif_line(ROOT / "scenarios" / "tutorial" / "two-cores.yaml", tmp_path / "out")[:4]
+    process = start(*line, *vary, "--budget", "90s", "-o", tmp_path / "out")
+    until(lambda: len(finished(tmp_path / "out")) >= 2 or process.poll() is not None, "no points")
+    process.kill()
+    process.communicate(timeout=PATIENCE_S)
+    kept = {path: path.stat().st_mtime_ns for path in finished(tmp_path / "out")}
+    code, _, errors = run_to_end(*line, *vary, "--budget", "90s", "-o", tmp_path / "out", "--resume")
+    assert code == 0, errors
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    sweep = json.loads((tmp_path / "out" / "manifest.json").read_text())["sweep"]
+    counted = ["--replications", str(sweep["replications"]), "--runs", str(sweep["runs"])]
+    begun_s = time.monotonic()
+    code, _, errors = run_to_end(*line, *vary, *counted, "-o", tmp_path / "whole")
+    assert code == 0, errors
+    assert time.monotonic() - begun_s < 90
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
