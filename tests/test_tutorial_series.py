@@ -74,8 +74,8 @@ def test_a_text_on_jobs_prints_what_it_shows_of_streams(apportion, corpus):
 @pytest.mark.slow
 def test_what_ifs_print_what_the_text_shows(at_root, apportion, corpus):
     printed = list(follow("whatif.md", apportion, corpus))
-    assert len(printed) == 4
-    assert printed[2].startswith("platform.network.contention=none with")  # resumed
+    assert len(printed) == 5
+    assert printed[3].startswith("platform.network.contention=none with")  # resumed
     kept = sorted((at_root / "out" / "grid" / "points").iterdir())
     assert len(kept) == 7
     arguments = next(words for words, _ in commands("whatif.md"))

@@ -17,6 +17,7 @@ from simulator import (
     Scenario,
     ScenarioError,
     documents,
+    given,
     intervals,
     notebook,
     plots,
@@ -112,17 +113,9 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
     >>> what_if("three-pes", {"platform.link.bandwidth": ["x1", "x4"]}, replications=20).findings["pays_most"]
     2
 
-    `scenario`: a file, the name of a shipped one, or a scenario; of the last, fields are those of `dump_scenario`.
-    `vary`: path of a field -> its values; all combinations.
-    `buy`: purchases in the place of `vary`, each with its price: `new: 1 at 8000, 25GbE at 3000`.
-    `zipped`: values side by side in place of all combinations.
-    `advise`: whether the work is divided again at each point, or as the scenario's configurations say; None: again
-    where the platform changes by more than its loads.
-    `replications`, `seed`: in place of the scenario's own.
-    `budget_s`: seconds for all points, of which each then takes as many replications, and runs of a search.
-    `level`: how often stated intervals are to hold.
-    `workers`: processes of this machine that answer; 0 for this one, which needs no start.
-    `where`: workers of Dask in their place: `partial(simulator.experiments.sweep.existing, "tcp://host:8786")`.
+    Arguments are those of `apportion.what_if`; `buy` is a text as `--buy` takes it, `budget_s` a number of seconds.
+
+    `where`: workers of Dask in the place of processes: `partial(simulator.experiments.sweep.existing, "tcp://host:8786")`.
     `folder`, `resume`: where results are kept as they are found, and whether to go on with those there.
     `progress`: called with how many points are done, of how many.
 
@@ -153,7 +146,7 @@ def varied(vary: Mapping[str, Values]) -> tuple[whatif.Varied, ...]:
         if isinstance(values, str):
             found.append(whatif.read_varied(f"{path}={values}"))
             continue
-        texts = tuple(value if isinstance(value, str) else json.dumps(_plain(value)) for value in values)
+        texts = tuple(value if isinstance(value, str) else json.dumps(given.plain(value)) for value in values)
         if not texts:
             raise ScenarioError(f"vary: {path} has no value; give at least one")
         whatif.read_varied(f"{path}=0")  # refuses paths that may not vary
@@ -207,9 +200,3 @@ def plan_whatif(  # noqa: PLR0913 - all by name
 def _other_platform(path: str) -> bool:
     """Whether a change is one of the machines, for which nobody keeps a partition made for others."""
     return path.startswith("platform.") and _LOADS.search(path) is None
-
-
-def _plain(value: object) -> object:
-    """A number of NumPy as Python's own."""
-    item = getattr(value, "item", None)
-    return item() if callable(item) else value

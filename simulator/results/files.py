@@ -60,6 +60,7 @@ _POINT: dict[str, Any] = {
     "deterministic": bool,
     "truths": int | None,
     "advice": NotRequired[dict[str, Any]],
+    "answer": NotRequired[Any],
     "warnings": tuple[str, ...],
     "seal": str,
 }

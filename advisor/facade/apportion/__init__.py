@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         verify as verify,
         what_if as what_if,
     )
+    from advisor.facade.mapping import Mapped as Mapped, map as map  # noqa: A004 - `ap.map`
     from advisor.figures import plot as plot
     from advisor.verification.check import Verified as Verified
     from advisor.whatif import WhatIf as WhatIf

@@ -245,6 +245,24 @@ def table(plan: Plan, found: Mapping[str, Document], failed: Mapping[str, str]) 
     return framed(columns, kinds | dict.fromkeys(measured, "float64") | {"error": "str", "configuration": "str"})
 
 
+def answers(plan: Plan, found: Mapping[str, Document], failed: Mapping[str, str]) -> "pd.DataFrame":
+    """One row per point: numbers and texts of its answer, those of mappings as `name.name`, or why it has none."""
+    rows = [dict(_leaves(found[point.hash].get("answer"))) if point.hash in found else {} for point in plan.points]
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns: dict[str, list[Any]] = {"point": list(range(len(rows))), "hash": [point.hash for point in plan.points]}
+    columns |= {name: [row.get(name) for row in rows] for name in names if name not in columns}
+    kinds = {name: kind_of(values) for name, values in columns.items()} | {"error": "str"}
+    return framed(columns | {"error": [failed.get(point.hash) for point in plan.points]}, kinds)
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _leaves(part, f"{name}.{key}" if name else key)
+    elif not isinstance(value, list):
+        yield name or "answer", value
+
+
 def _times(plan: Plan, found: Mapping[str, Document], number: int) -> dict[str, tuple[Times, float]]:
     """Makespans of each configuration, and what the interval of their mean reaches to."""
     if plan.points[number].hash not in found:
@@ -385,7 +403,8 @@ class Keep:
         mine = self._common()
         for name, said in _WAYS.items():
             if manifest["sweep"].get(name) != mine[name]:
-                raise ScenarioError(f"{self.folder} holds a sweep of another {said}; name a folder of this one")
+                what = said if self.plan.paired or name != "question" else "function"
+                raise ScenarioError(f"{self.folder} holds a sweep of another {what}; name a folder of this one")
         others = set(manifest["points"]) - {point.hash for point in self.plan.points}
         if others:
             found = f"a sweep with {len(others)} points that this one lacks"
@@ -394,7 +413,7 @@ class Keep:
     def close(self, failed: Mapping[str, str], spent: Mapping[str, Any]) -> "pd.DataFrame":
         """Write the table and what came of it all; the table."""
         try:
-            frame = table(self.plan, self.documents, failed)
+            frame = (table if self.plan.paired else answers)(self.plan, self.documents, failed)
             if self.folder is None:
                 return frame
             columns = kinds_of(frame)

@@ -66,6 +66,8 @@ class Plan:
     seed: int
     oversized: bool
     """Whether configurations that memory does not hold are taken, where they are not what is asked about."""
+    paired: bool
+    """Whether all points share seed and replications; else each has its own."""
     ask: Ask
     version: str
     points: tuple[Point, ...]
@@ -105,6 +107,7 @@ class Plan:
             "path": str(self.path),
             "absolute": str(self.path.absolute()),
             "oversized": self.oversized,
+            "paired": self.paired,
             "files": inputs,
         }
         listed = [[point.hash, point.changes] for point in self.points]
@@ -129,12 +132,14 @@ def make_plan(  # noqa: PLR0913 - all by name
     seed: int | None = None,
     level: float = LEVEL,
     oversized: bool = False,
+    paired: bool = True,
     template: Template | None = None,
     here: bool = False,
 ) -> Plan:
     """The plan of a scenario file and the changes of each point; the base, without any, is put before them.
 
     `level`: how often stated intervals are to hold: it decides no answer of a point.
+    `paired`: see `Plan.paired`.
     `template`: the file as it was read already.
     `here`: whether the points are done on this machine, whose memory the base then has to fit.
     """
@@ -159,6 +164,7 @@ def make_plan(  # noqa: PLR0913 - all by name
         level=level,
         seed=drawn.seed,
         oversized=oversized,
+        paired=paired,
         ask=ask,
         version=version_of(ask),
         points=(),

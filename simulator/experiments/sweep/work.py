@@ -51,6 +51,7 @@ class Ready:
     strata: int | None
     seed: int
     oversized: bool
+    paired: bool
 
     @classmethod
     def of_payload(cls, payload: str, folder: Path, ask: Ask) -> "Ready":
@@ -62,7 +63,7 @@ class Ready:
         path, paths = _files_here(handed, folder)
         points = tuple((name, tuple(changes)) for name, changes in handed["points"])
         template = Template.of_data(handed["scenario"], path, paths)
-        counts = (handed[name] for name in ("replications", "truths", "strata", "seed", "oversized"))
+        counts = (handed[name] for name in ("replications", "truths", "strata", "seed", "oversized", "paired"))
         return cls(template, points, *counts)
 
     @classmethod
@@ -71,11 +72,15 @@ class Ready:
         load_engine()
         points = tuple((point.hash, point.changes) for point in plan.points)
         template = Template.of_data(plan.data, plan.path, plan.paths)
-        return cls(template, points, plan.replications, plan.truths, plan.strata, plan.seed, plan.oversized)
+        return cls(
+            template, points, plan.replications, plan.truths, plan.strata, plan.seed, plan.oversized, plan.paired
+        )
 
     def scenario(self, place: int) -> Scenario:
-        """That of a point, on the draws that all points share."""
+        """That of a point, on the draws that all points share, if they do."""
         scenario = self.template.scenario(self.points[place][1], oversized=self.oversized)
+        if not self.paired:
+            return scenario
         truths = scenario.truths if self.truths is None else self.truths
         return replace(scenario, replications=self.replications, truths=truths, seed=self.seed, strata=self.strata)
 
@@ -89,8 +94,8 @@ class Ready:
             "hash": name,
             "changes": {change.path: change.after for change in scenario.changes},
             "set": list(changes),
-            "replications": self.replications,
-            "seed": self.seed,
+            "replications": scenario.replications,
+            "seed": scenario.seed,
             **_rates(scenario.platform),
             **ask(scenario, threads),
         }
