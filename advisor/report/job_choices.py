@@ -106,11 +106,8 @@ def _first_alternatives(found: Comparison) -> blocks.Table:
     """What each alternative gives, and by how much the first metric differs."""
     names = list(found.alternatives[0].metrics)[:2]
     apart = {one.other: one for one in found.differences if one.metric == names[0]}
-    rows = [
-        (one.name, *(_value(one.metrics.get(name), name) for name in names), _apart_text(apart.get(one.name)))
-        for one in found.alternatives
-    ]
-    return blocks.table("", ("alternative", *(METRICS[name].said for name in names), "difference"), rows)
+    rows = [(*_values(one, names), _apart_text(apart.get(one.name))) for one in found.alternatives]
+    return blocks.table("", (*_heads(names), "difference"), rows)
 
 
 def _apart_text(one: DifferenceFacts | None) -> str:
@@ -140,14 +137,20 @@ def _value(value: float | None, name: str) -> str:
     return wording.duration(value) if METRICS[name].unit == "s" else wording.digits(value, 4)
 
 
+def _heads(names: Iterable[str]) -> list[str]:
+    return ["alternative", *(METRICS[name].said for name in names)]
+
+
+def _values(one: AlternativeFacts, names: Iterable[str]) -> list[str]:
+    """An alternative with its metrics."""
+    return [one.name, *(_value(one.metrics.get(name), name) for name in names)]
+
+
 def _alternatives_section(found: Comparison) -> blocks.Section:
     """What each alternative gives."""
     names = list(found.alternatives[0].metrics)
-    rows = [
-        [one.name, *(_value(one.metrics.get(name), name) for name in names), _crowded(one)]
-        for one in found.alternatives
-    ]
-    title = ["alternative", *(METRICS[name].said for name in names), "overloaded"]
+    rows = [[*_values(one, names), _crowded(one)] for one in found.alternatives]
+    title = [*_heads(names), "overloaded"]
     of_draws = found.draws in {"streams", "shaken", "loads"}
     note = "Means over the draws." if of_draws else "Of the stream as it is; draws tell how far off that is."
     note += "" if found.units is None else f" The log counts as {found.units:.4g} independent parts."

@@ -15,6 +15,8 @@ MOST_RUN_ROWS = 12
 FEW_SHARES = 5
 """PEs up to which there is room below who gets how much."""
 MOST_MAKESPANS = 5
+Divided = Strategy | VerifiedConfiguration
+"""What gives units to the processes of PEs."""
 CALLED = {"as-now": "as now", "equal": "equal split", "one-per-core": "equal, one per core"}
 """What strategies that people run now are called in a picture."""
 
@@ -39,7 +41,7 @@ def answer_picture(
         return ()
     before = reference(compared)
     names = ("" if before is None else called(before)), advised
-    known = shares or plain_shares(compared, before, best)
+    known = shares or plain_shares(wording.pe_names(compared), before, best)
     runs = runs_figure(every, bad, compared, before, names)
     times = measured_figure(verification, best.name, advised=advised)
     if runs is None and times is None:
@@ -85,20 +87,27 @@ def called(one: Strategy) -> str:
     return CALLED.get(one.name, wording.clean(one.name))
 
 
-def plain_shares(compared: Compared, before: Strategy | None, best: Strategy) -> tuple[Share, ...]:
-    """Units alone, of the PEs that the strategies name."""
-    gets = dict(wording.shares(compared, best))
-    had = {} if before is None else dict(wording.shares(compared, before))
+def plain_shares(pes: Sequence[str], before: Divided | None, best: Divided) -> tuple[Share, ...]:
+    """Units alone, of the PEs that the configurations name."""
+    gets, had = _parts(best), {} if before is None else _parts(before)
     return tuple(
         Share(
-            name,
+            pes[pe] if pe < len(pes) else f"PE {pe}",
             "",
-            None if before is None else sum(had.get(name, ())),
-            sum(gets.get(name, ())),
-            processes=sum(part > 0 for part in gets.get(name, ())),
+            None if before is None else sum(had.get(pe, ())),
+            sum(gets.get(pe, ())),
+            processes=sum(part > 0 for part in gets.get(pe, ())),
         )
-        for name in dict.fromkeys([*gets, *had])
+        for pe in sorted({*range(len(pes)), *gets, *had})
     )
+
+
+def _parts(one: Divided) -> dict[int, list[int]]:
+    """Units of each process of a PE; without a placement each has its own."""
+    found: dict[int, list[int]] = {}
+    for pe, part in zip(one.placement or range(len(one.partition)), one.partition, strict=False):
+        found.setdefault(pe, []).append(part)
+    return found
 
 
 def who_figure(shares: Sequence[Share], unit: str, names: tuple[str, str], *, of: str = "PE") -> blocks.Figure | None:

@@ -1,15 +1,14 @@
 """Predicted against measured: real runs of what is recommended and the others, on a page and on a terminal."""
 
-from collections import Counter
 from collections.abc import Sequence
 
 from advisor import wording
 from advisor.report.origin import head, machine_section, provenance_section
-from advisor.report.picture import CALLED, columns, measured_figure, who_figure
+from advisor.report.picture import CALLED, columns, measured_figure, plain_shares, who_figure
 from advisor.report.scorecard import scorecard
 from advisor.report.verdict import verdict
 from advisor.verification.check import Verified, VerifiedConfiguration
-from simulator import Share, blocks, plots, units
+from simulator import blocks, plots, units
 from simulator.calibration import Coverage
 
 NOW = ("as-now", "equal", "one-per-core")
@@ -77,25 +76,8 @@ def _picture(verified: Verified) -> tuple[tuple[blocks.Figure, ...], ...]:
         return columns(None, None, measured)
     had = None if before in {None, best} else before
     asked, names = verified.application, ("" if had is None else CALLED.get(had.name, had.name), "advised")
-    who = who_figure(_shares(verified.pes, had, best), wording.unit_of(asked), names)
+    who = who_figure(plain_shares(verified.pes, had, best), wording.unit_of(asked), names)
     return columns(who, None, measured)
-
-
-def _shares(pes: Sequence[str], before: VerifiedConfiguration | None, best: VerifiedConfiguration) -> tuple[Share, ...]:
-    gets, had = _units(best), Counter[int]() if before is None else _units(before)
-    names = dict(enumerate(pes))
-    return tuple(
-        Share(names.get(pe, f"PE {pe}"), "", None if before is None else had[pe], gets[pe])
-        for pe in sorted({*names, *gets, *had})
-    )
-
-
-def _units(one: VerifiedConfiguration) -> Counter[int]:
-    """Units of each PE."""
-    found = Counter[int]()
-    for pe, units_ in zip(one.placement, one.partition, strict=False):
-        found[pe] += units_
-    return found
 
 
 def _facts(verified: Verified) -> dict[str, str]:
