@@ -108,9 +108,9 @@ Drawings = Mapping[str, plots.Drawing]
 def jobs_page(ran: RanJobs, run: tuple[blocks.Command, ...] = (), drawn: Drawings | None = None) -> blocks.Page:
     """Averages, over time, by class, how it was asked."""
     figures = drawn or {}
-    busy = _figure(figures, "busy", "PEs that jobs have (dotted: all there are), and jobs that wait.")
-    waits = _figure(figures, "waits", "Which share of the jobs waits longer.")
-    over_time = _figure(figures, "pes", "Which job had which PEs.")
+    busy = _figure(figures, "busy", "Predicted: PEs that jobs have (dotted: all there are), and jobs that wait.")
+    waits = _figure(figures, "waits", "Predicted: which share of the jobs waits longer.")
+    over_time = _figure(figures, "pes", "Predicted: which job has which PEs.")
     return blocks.Page(
         title=f"{wording.counted(ran.stream.jobs, 'job')} of {ran.stream.name or 'a stream'}",
         answer=_answer(ran),

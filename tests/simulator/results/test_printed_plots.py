@@ -74,21 +74,12 @@ def test_on_axes_of_the_callers_it_draws_there_and_in_real_colours(name):
     assert not found & set(_STAND_INS)
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("makespans", "svg"),
-        ("makespans", "pdf"),
-        *(pytest.param(name, "svg", marks=pytest.mark.slow) for name in DRAWN if name != "makespans"),
-    ],
-)
-def test_the_same_figure_is_the_same_file(name, kind, tmp_path):
-    texts = []
-    for number in range(2):
-        path = tmp_path / f"{number}.{kind}"
-        DRAWN[name].save(path)
-        texts.append(path.read_bytes())
-    assert texts[0] == texts[1]
+@pytest.mark.parametrize("kind", ["svg", "pdf"])
+def test_the_same_figure_is_the_same_file(kind, tmp_path):
+    paths = [tmp_path / f"{number}.{kind}" for number in range(2)]
+    for path in paths:
+        DRAWN["makespans"].save(path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
 def test_text_outside_and_names_upon_each_other_are_seen():

@@ -71,21 +71,6 @@ def test_the_figure_says_what_each_gets_and_names_from_outside_are_escaped():
     assert not plots.shares([], unit="rows")
 
 
-def test_ids_of_a_figure_begin_with_its_name():
-    rows = [plots.Checked("a", 2.0, (1.5, 2.5), (2.0, 2.2), 2.1)]
-    run = plots.Run("a", 2.0, (plots.RunRow("p", np.array([1, 0.5]), np.array([0, 0.5])),))
-    figures = (
-        plots.verification(rows),
-        plots.runs([run, run]),
-        plots.shares([share("a", 2)], unit="rows"),
-    )
-    for drawn in (one.svg("own") for one in figures):
-        found = re.findall(r'id="([^"]+)"', drawn)
-        assert found
-        assert all(one.startswith("own-") for one in found)
-        ElementTree.fromstring(drawn)  # noqa: S314 - our own
-
-
 def test_a_row_that_stays_as_it_is_needs_no_points():
     steps, ends = np.ones(200), np.zeros(200)
     steps[150:], ends[150:] = 0.25, 0.5
