@@ -188,7 +188,6 @@ def simulation_page(shown: ShownSimulation, run: tuple[blocks.Command, ...] = ()
         strategies_section(shown.compared, heading=heading, noun="configuration", tag=tag),
         timeline_section(drawn.timelines),
         _time_section(simulation),
-        _changes_section(simulation),
         drawn.platform,
         provenance_section(simulation.provenance, simulation.drawn.seed, scenario_text=drawn.scenario_text),
     )
@@ -275,18 +274,6 @@ def _time_section(simulation: Simulation) -> blocks.Section:
         folded = len(rows) > MOST_OPEN or len(simulation.configurations) > 1
         shown.append(blocks.Folded(f"{one.name}: {len(rows)} processes", (said,)) if folded else said)
     return blocks.Section("time", "Where time goes", tuple(shown))
-
-
-def _changes_section(simulation: Simulation) -> blocks.Section:
-    """What was set in place of the scenario's own values, and where models are used outside what was measured."""
-    changes = [[one.path, str(one.before), str(one.after)] for one in simulation.changes]
-    found = [[str(value) for value in one.values()] for one in simulation.extrapolation]
-    names = [name.replace("_", " ") for one in simulation.extrapolation[:1] for name in one]
-    shown = (
-        blocks.table("Set for this run", ["field", "in the file", "here"], changes, text_columns=3),
-        blocks.table("Models used outside what was measured", names, found, text_columns=len(names)),
-    )
-    return blocks.Section("changes", "Changed and extrapolated", tuple(one for one in shown if one.rows))
 
 
 # Files
