@@ -140,8 +140,8 @@ def makespans(
 
 
 def _known(ends: Ends | None) -> list[float]:
-    """Both ends, or none."""
-    known = [end for end in ends or () if end is not None]
+    """Both ends, or none where one is not known or has no end."""
+    known = [end for end in ends or () if end is not None and math.isfinite(end)]
     return known if len(known) == 2 else []
 
 
