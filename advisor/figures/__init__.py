@@ -11,7 +11,7 @@ from advisor.advise.recommendation import Recommendation, makespans_of
 from advisor.report.jobs import RanJobs
 from advisor.report.pages import READ, page_of, read_answer
 from advisor.report.simulation import Simulation
-from advisor.report.text import inside
+from advisor.report.text import on_page
 from advisor.verification.check import Verified, measured_of
 from advisor.whatif import WhatIf
 from advisor.whatif.asking import gains_of
@@ -167,13 +167,9 @@ def _panels(drawings: Iterable[plots.Drawing]) -> Kinds:
 
 def _of_page(answer: Any, _folder: Path) -> Iterator[plots.Drawing]:
     """The figures of the page of an answer, in its order."""
-    page = page_of(answer)
-    waiting = [block for shown in (*page.picture, *(one.blocks for one in page.sections)) for block in shown]
-    while waiting:
-        block = waiting.pop(0)
+    for block in on_page(page_of(answer)):
         if isinstance(block, blocks.Figure) and isinstance(block.drawing, plots.Drawing):
             yield block.drawing
-        waiting = [*inside(block), *waiting]
 
 
 # Models

@@ -4,10 +4,11 @@ import base64
 import functools
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from advisor import wording
+from advisor.report.text import on_page
 from simulator import blocks, plots
 
 if TYPE_CHECKING:
@@ -20,8 +21,7 @@ _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u202
 def render_page(page: blocks.Page) -> str:
     """Write a page as one self-contained file."""
     environment = _environment()
-    shown = [*page.picture, *(section.blocks for section in page.sections)]
-    names = list(dict.fromkeys(widget.name for own in shown for widget in _widgets(own)))
+    names = list(dict.fromkeys(one.name for one in on_page(page) if isinstance(one, blocks.Widget)))
     known = set(environment.list_templates())
     scripts = [_text("report.js"), *(_text(f"widgets/{name}.js") for name in names)]
     styles = [
@@ -30,17 +30,6 @@ def render_page(page: blocks.Page) -> str:
     ]
     hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
     return environment.get_template("page.html").render(page=page, scripts=scripts, hashes=hashes, styles=styles)
-
-
-def _widgets(shown: Iterable[blocks.Block]) -> Iterator[blocks.Widget]:
-    for block in shown:
-        if isinstance(block, blocks.Widget):
-            yield block
-            yield from _widgets(block.fallback)
-        elif isinstance(block, blocks.Folded):
-            yield from _widgets(block.blocks)
-        elif isinstance(block, blocks.SideBySide):
-            yield from _widgets((block.left, *block.right))
 
 
 @functools.cache

@@ -178,6 +178,19 @@ def inside(block: blocks.Block) -> tuple[blocks.Block, ...]:
             return ()
 
 
+def walked(shown: Iterable[blocks.Block]) -> Iterator[blocks.Block]:
+    """Blocks, each before what it holds."""
+    for block in shown:
+        yield block
+        yield from walked(inside(block))
+
+
+def on_page(page: blocks.Page) -> Iterator[blocks.Block]:
+    """Every block of a page, in its order."""
+    for shown in (*page.picture, *(section.blocks for section in page.sections)):
+        yield from walked(shown)
+
+
 def _table(table: blocks.Table, width: int) -> list[str]:
     """Caption, columns and note; nothing without rows. Columns beyond the width come below."""
     rows = [[wording.clean(cell) if cell.strip() == cell else cell for cell in row] for row in table.rows]
