@@ -48,7 +48,7 @@ LINES = {
     "simulator/experiments": (1_695, 1_575),
     "simulator/calibration": (13_570, 12_800),
     "simulator/characterisation": (5_060, 4_600),
-    "simulator/__init__.py advisor/__init__.py advisor/facade": (871, 871),
+    "simulator/__init__.py advisor/__init__.py advisor/facade": (880, 880),
     "advisor/advise": (9_435, 8_000),
     "advisor/verification advisor/whatif": (3_847, 3_642),
     "advisor/quickstart advisor/cluster": (1_145, 900),

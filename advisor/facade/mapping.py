@@ -5,7 +5,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,8 @@ DRAWN = 3
 """Columns of numbers that are drawn in a notebook."""
 FEWEST_SAID = 20
 """Scenarios from which on it is said how many are done."""
+NONE = "none-given"
+"""The configuration that stands in the file of a scenario without any."""
 _OURS = ("advisor", "simulator")
 
 
@@ -36,6 +38,8 @@ class Question:
 
     def __call__(self, scenario: Scenario, threads: int) -> dict[str, Any]:  # noqa: ARG002 - the form of questions
         """The answer as a part of a point's file."""
+        if [one.name for one in scenario.configurations] == [NONE]:
+            scenario = scenario.with_configurations(())
         answer = plain_answer(self.ask(scenario), self.name)
         return {"configurations": [], "deterministic": False, "truths": None, "warnings": [], "answer": answer}
 
@@ -103,7 +107,7 @@ def map(  # noqa: A001 - `ap.map`
     `folder`: where every answer is kept as it is found: the same call goes on where it was broken off.
     `progress`: called with how many are done, of how many; by default lines say so at every tenth.
     """
-    loaded = [load(one) for one in scenarios]
+    loaded = [_writable(load(one)) for one in scenarios]
     if not loaded:
         raise ScenarioError("map: there is no scenario; give some")
     asked = Question(question, _name_of(question, folder))
@@ -121,6 +125,11 @@ def map(  # noqa: A001 - `ap.map`
     where = partial(local, min(workers, len(loaded))) if workers > 0 else None
     kept = None if folder is None else Path(folder)
     return Mapped(sweep(plan, where, folder=kept, resume=True, progress=progress or _said))
+
+
+def _writable(scenario: Scenario) -> Scenario:
+    """With a configuration where it has none, as files have one."""
+    return scenario if scenario.configurations else replace(scenario, configurations={NONE: "equal"})  # type: ignore[arg-type] # made one
 
 
 def _name_of(question: Any, folder: object) -> str:

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from dataclasses import replace
 from functools import partial
 
 import apportion as ap
@@ -60,6 +61,11 @@ def test_the_same_call_goes_on_where_it_was_broken_off(tmp_path, monkeypatch):
     assert (tmp_path / "asked").read_text().split() == list("0123456")
     with pytest.raises(ap.ScenarioError, match="holds a sweep of another function; name a folder of this one"):
         ap.map(ap.simulate, platforms(7), folder=tmp_path / "out")
+
+
+def test_a_scenario_without_configurations_is_asked_about_as_it_is():
+    some = [replace(one, configurations=()) for one in platforms(2)]
+    assert ap.map(lambda scenario: len(scenario.configurations), [*some, "two-cores"])[:] == [0, 0, 2]
 
 
 def test_a_scenario_that_fails_is_named_and_the_others_are_answered():

@@ -1,6 +1,7 @@
 """What a budget allows: equal runs for all points, more of a longer one, whatever the order of points."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -113,4 +114,5 @@ def test_killed_within_a_budget_it_goes_on_to_what_an_undisturbed_run_finds(tmp_
     counted = ["--replications", str(sweep["replications"]), "--runs", str(sweep["runs"])]
     code, _, errors = run_to_end(*line, *vary, *counted, "-o", tmp_path / "whole")
     assert code == 0, errors
-    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+    found, whole = contents(tmp_path / "out"), contents(tmp_path / "whole")
+    assert {path for path in whole if found[path] != whole[path]} <= {Path("report.html")}  # its lines to run differ
