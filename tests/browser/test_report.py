@@ -29,7 +29,7 @@ def test_a_phone_shows_figures_whole_with_text_that_can_be_read(opened):
 def test_a_screen_reader_finds_headings_figures_and_tables(opened):
     page = opened()
     assert page.get_by_role("heading", level=1).count() == 1
-    assert page.get_by_role("heading", level=2).count() == 9
+    assert page.get_by_role("heading", level=2).count() == 8
     names = [
         "Speed of each kernel by problem size",
         "Background load over time",
