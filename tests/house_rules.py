@@ -36,7 +36,7 @@ CLOCKS = {
 }
 
 LINES = {
-    "simulator/base": (5_130, 3_700),
+    "simulator/base": (5_100, 3_700),
     "simulator/models": (11_340, 11_000),
     "simulator/load_traces": (1_920, 1_900),
     "simulator/platform": (4_410, 4_000),
@@ -52,7 +52,7 @@ LINES = {
     "advisor/advise": (9_435, 8_000),
     "advisor/verification advisor/whatif": (3_847, 3_642),
     "advisor/quickstart advisor/cluster": (1_145, 900),
-    "advisor/jobs": (1_630, 1_400),
+    "advisor/jobs": (1_650, 1_400),
     "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_940, 5_010),
     "advisor/reproduce": (1_980, 1_980),
     "advisor/cli": (6_281, 4_833),

@@ -10,8 +10,6 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import intervals
-
 __all__ = ["FEWEST_DRAWS", "FEWEST_STREAMS", "FEWEST_UNITS", "Apart", "Differences", "differences", "holm"]
 
 Floats = NDArray[np.float64]
@@ -24,6 +22,8 @@ FEWEST_DRAWS = 30
 """Draws of a log, and differences other than 0 among them, below which their spread and skewness are not known."""
 SHOWN_BY_STREAMS, SHOWN_BY_DRAWS = 1.5, 1.25
 """How many times larger true skewness is than what few values of a long tail show, as the coverage study has it."""
+STRAIGHT = 1e-9
+"""Skewness below which there is none to correct."""
 
 
 @dataclass(frozen=True)
@@ -92,17 +92,18 @@ def differences(
     `level`: how often an interval is to hold.
     `comparisons`: how many intervals hold together; all rows if not given.
 
-    Sources: see `intervals.outer_ends`; S. Holm, "A simple sequentially rejective multiple test procedure", 1979.
+    Sources: P. Hall, "On the removal of skewness by transformation", JRSS B 54, 1992 (its equation for the monotone
+    transform); S. Holm, "A simple sequentially rejective multiple test procedure", 1979.
     """
     count = draws.shape[1]
     if own is None:
         centre, error, freedom = draws.mean(axis=1), _spread(draws) / np.sqrt(max(1, count)), count - 1.0
-        skewed = SHOWN_BY_STREAMS * _few(count) * intervals.skewness(draws) / np.sqrt(max(1, count))
+        skewed = SHOWN_BY_STREAMS * _few(count) * _skewness(draws) / np.sqrt(max(1, count))
         said = (np.count_nonzero(draws, axis=1) >= FEWEST_STREAMS) & (count >= FEWEST_STREAMS)
     else:
         parts = min(units, 1e9)
         centre, error, freedom = own, _spread(draws) * np.sqrt(parts / max(parts - 1, 1e-9)), min(parts, count) - 1.0
-        skewed = SHOWN_BY_DRAWS * _few(parts) * intervals.skewness(draws)
+        skewed = SHOWN_BY_DRAWS * _few(parts) * _skewness(draws)
         said = (np.count_nonzero(draws, axis=1) >= FEWEST_DRAWS) & (parts >= FEWEST_UNITS)
     alike = np.all(draws == 0, axis=1) & (centre == 0) & (count > 0)
     shape = _Shape(centre, np.where(said, error, np.nan), skewed, max(freedom, 1.0))
@@ -133,8 +134,9 @@ class _Shape:
         """The outer ends of Student's interval and Hall's."""
         from scipy.special import stdtrit
 
-        below, above = intervals.outer_ends(self.skewed, float(stdtrit(self.freedom, (1 + level) / 2)))
-        return self.centre - below * self.error, self.centre + above * self.error
+        far = float(stdtrit(self.freedom, (1 + level) / 2))
+        below, above = self._back(np.full_like(self.centre, far)), self._back(np.full_like(self.centre, -far))
+        return self.centre - np.maximum(below, far) * self.error, self.centre - np.minimum(above, -far) * self.error
 
     def chance(self) -> Floats:
         """1 - the level at which one of these ends is 0."""
@@ -148,6 +150,13 @@ class _Shape:
         least = np.minimum(np.abs(apart), np.where(turned * apart > 0, np.abs(turned), 0.0))
         return np.asarray(2 * stdtr(self.freedom, -least))
 
+    def _back(self, values: Floats) -> Floats:
+        """The inverse of Hall's transform: what a studentised value was before its skewness was taken off."""
+        bent = np.abs(self.skewed) > STRAIGHT
+        skewed = np.where(bent, self.skewed, 1.0)
+        found = 3 / skewed * (np.cbrt(1 + skewed * (values - skewed / 6)) - 1)
+        return np.where(bent, found, values)
+
 
 def _spread(draws: Floats) -> Floats:
     """Standard deviation of each row."""
@@ -157,3 +166,11 @@ def _spread(draws: Floats) -> Floats:
 def _few(count: float) -> float:
     """How much less skewness so many values show than there is (the usual correction, G1 over g1)."""
     return float(np.sqrt(count * (count - 1)) / (count - 2)) if count > 3 else 1.0
+
+
+def _skewness(draws: Floats) -> Floats:
+    """Of each row, as it is; 0 where all are equal."""
+    rest = draws - draws.mean(axis=1, keepdims=True) if draws.shape[1] else np.zeros((draws.shape[0], 1))
+    second, third = np.mean(rest**2, axis=1), np.mean(rest**3, axis=1)
+    bent = second > STRAIGHT**2 * np.mean(draws**2, axis=1) if draws.shape[1] else second > 0
+    return np.asarray(np.where(bent, third, 0.0) / np.where(bent, second, 1.0) ** 1.5)

@@ -30,10 +30,6 @@ WIDENED = 0.35
 """Part of what independent values need: truths are stratified by source, but not by what sources do together."""
 DRAWS = 2_000
 """For chances: a stated one has a standard error of at most 0.011."""
-SKEWED = 0.5
-"""Largest skewness of a mean that is corrected: what more is seen, one value far from all others shows."""
-STRAIGHT = 1e-9
-"""Skewness below which there is none to correct."""
 MOST_LOG = 700.0
 """Logarithm of a ratio up to which it is a number."""
 SMOOTHED = 1.0
@@ -93,17 +89,15 @@ def of_run(samples: Floats, truths: Truths | None, *, level: float = LEVEL, dete
 def of_mean(samples: Floats, truths: Truths | None, *, level: float = LEVEL, deterministic: bool = False) -> Interval:
     """Where the true mean lies; samples (row, replication).
 
-    Without truths Student's t, of more than a few values also without their skewness (`outer_ends`): where a load comes
-    now and then the mean of many runs is skewed. With truths the quantiles of their means, drawn together by what
-    replications add to them.
+    Without truths Student's t; with them the quantiles of their means, drawn together by what replications add to them.
     """
     if deterministic:
         return _points(samples)
     known = _Truths.of(truths, samples.shape[1])
     if known is None:
         means = samples.mean(axis=1)
-        below, above = _reaches(samples, np.max(np.abs(samples), axis=1), level)
-        return Interval(means - below, means + above)
+        half = _half(samples, np.max(np.abs(samples), axis=1), level)
+        return Interval(means - half, means + half)
     if known.count < 2:
         return _nothing(samples.shape[0])
     means, within = known.split(samples)
@@ -116,7 +110,7 @@ def of_ratio(
 ) -> Interval:
     """Where the base's true mean over each other row's lies (a gain); base (replication,) or as others.
 
-    Truth by truth on the logarithm; without truths by the delta method, as a mean.
+    Truth by truth on the logarithm; without truths by the delta method and Student's t.
     """
     base = np.broadcast_to(base, others.shape)
     means = others.mean(axis=1)
@@ -126,8 +120,8 @@ def of_ratio(
     rest = base - ratios[:, np.newaxis] * others
     known = _Truths.of(truths, others.shape[1])
     if known is None:
-        below, above = (side / means for side in _reaches(rest, base.mean(axis=1), level))
-        return Interval(np.maximum(ratios - below, 0.0), ratios + above)
+        half = _half(rest, base.mean(axis=1), level) / means
+        return Interval(np.maximum(ratios - half, 0.0), ratios + half)
     if known.count < 2:
         return _nothing(ratios.size)
     of_base, of_others = known.split(base)[0], known.split(others)[0]
@@ -149,31 +143,8 @@ def of_difference(
     rest = others - base
     if deterministic or truths is not None:
         return of_mean(rest, truths, level=level, deterministic=deterministic)
-    means, (below, above) = rest.mean(axis=1), _reaches(rest, np.abs(base).mean(axis=1), level)
-    return Interval(means - below, means + above)
-
-
-def outer_ends(skewed: Floats, far: float) -> tuple[Floats, Floats]:
-    """Standard errors below and above an estimate that its interval reaches: the outer ends of Student's and Hall's.
-
-    P. Hall, "On the removal of skewness by transformation", JRSS B 54, 1992 (its monotone transform). An interval that
-    corrects for skewness misses too often where the skewness that is seen is chance, Student's where it is not.
-
-    `skewed`: skewness of each estimate; `far`: standard errors to either side by Student's t.
-    """
-    bent = np.where(np.abs(skewed) > STRAIGHT, skewed, 1.0)
-    ends = [np.where(bent == skewed, 3 / bent * (np.cbrt(1 + bent * (at - bent / 6)) - 1), at) for at in (far, -far)]
-    return np.maximum(ends[0], far), np.maximum(-ends[1], far)
-
-
-def skewness(samples: Floats) -> Floats:
-    """Of each row as it is, 0 where all values are equal; samples (row, value)."""
-    if not samples.shape[1]:
-        return np.zeros(samples.shape[0])
-    rest = samples - samples.mean(axis=1, keepdims=True)
-    second, third = np.mean(rest**2, axis=1), np.mean(rest**3, axis=1)
-    bent = second > STRAIGHT**2 * np.mean(samples**2, axis=1)
-    return np.asarray(np.where(bent, third, 0.0) / np.where(bent, second, 1.0) ** 1.5)
+    means, half = rest.mean(axis=1), _half(rest, np.abs(base).mean(axis=1), level)
+    return Interval(means - half, means + half)
 
 
 def of_share(found: int, count: int, *, level: float = LEVEL) -> tuple[float, float]:
@@ -370,19 +341,15 @@ def _of_few(values: Floats, level: float) -> Interval:
     return Interval(np.where(positive, np.exp(low), low), np.where(positive, np.exp(high), high))
 
 
-def _reaches(samples: Floats, scale: Floats, level: float) -> tuple[Floats, Floats]:
-    """How far each row's true mean may lie below and above its own; NaN where none is known; equal is by the scale."""
+def _half(samples: Floats, scale: Floats, level: float) -> Floats:
+    """Half the interval of each row's mean (Student's t), NaN where none is known; equal is judged by the scale."""
     from scipy.special import stdtrit
 
     count = samples.shape[1]
     if count < 2:
-        return (np.full(samples.shape[0], np.nan),) * 2
-    error, far = np.std(samples, axis=1, ddof=1) / np.sqrt(count), float(stdtrit(count - 1, (1 + level) / 2))
-    if count < FEWEST_EQUAL:
-        error = np.where(np.ptp(samples, axis=1) <= EQUAL * scale, np.nan, error)
-    skewed = np.clip(skewness(samples) / np.sqrt(count), -SKEWED, SKEWED) * (count > FEW)
-    below, above = outer_ends(skewed, far)
-    return error * below, error * above
+        return np.full(samples.shape[0], np.nan)
+    half = np.asarray(stdtrit(count - 1, (1 + level) / 2) * np.std(samples, axis=1, ddof=1) / np.sqrt(count))
+    return half if count >= FEWEST_EQUAL else np.where(np.ptp(samples, axis=1) <= EQUAL * scale, np.nan, half)
 
 
 def _behind(drawn: Floats) -> Floats:

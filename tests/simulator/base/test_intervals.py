@@ -275,19 +275,3 @@ def test_alike_rows_share_a_chance():
     found, alone = (chances(rows, np.arange(40), seed=1) for rows in (both, times))
     assert intervals.alike(both).tolist() == [0, 1, 0]
     assert found.best.tolist() == [alone.best[0], alone.best[1], alone.best[0]]
-
-
-@pytest.mark.parametrize("share", [0.03, 0.05, 0.1])
-def test_means_of_what_comes_now_and_then_lie_in_their_interval(share):
-    """Student's alone holds 83 to 88 % of them: the mean is skewed."""
-    samples = 1.0 + (np.random.default_rng(5).random((4000, 200)) < share)
-    found = intervals.of_mean(samples, None)
-    assert 0.89 <= np.mean((found.low <= 1 + share) & (1 + share <= found.high)) <= 0.98
-    turned = intervals.of_mean(-samples, None)
-    np.testing.assert_allclose([-turned.high, -turned.low], [found.low, found.high])
-
-
-def test_what_is_not_skewed_has_the_interval_of_student():
-    samples = np.concatenate((np.arange(1.0, 21.0), np.arange(20.0, 0.0, -1.0)))[np.newaxis]
-    found, ends = intervals.of_mean(samples, None), stats.ttest_1samp(samples[0], 0.0).confidence_interval(0.9)
-    assert (found.low[0], found.high[0]) == pytest.approx((ends.low, ends.high))

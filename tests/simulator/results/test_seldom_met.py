@@ -76,7 +76,7 @@ def matmul(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stretches", [1, 20, 100])
+@pytest.mark.parametrize("stretches", [1, 20])
 @pytest.mark.parametrize("share", [0.01, 0.05])
 def test_intervals_of_means_hold_under_loads_that_are_seldom_there(share, stretches):
     """90 % intervals of 200 replications, by 200 seeds: at least 88 %, less two standard errors of a proportion."""
