@@ -91,6 +91,8 @@ def _unit_by_unit(space: Space, base: Configuration, seen: Seen) -> Iterator[Con
         each = busy / np.maximum(parts, 1)
         for _ in range(ONE_BY_ONE):
             late = ties.first_most(np.where(parts > 1, until, -np.inf))
+            if parts[late] <= 1:  # nobody has one to give
+                break
             early = ties.first_least(np.where((np.arange(parts.size) == late) | (parts == 0), np.inf, until + each))
             for rank, more in ((late, -1), (early, 1)):
                 parts[rank] += more

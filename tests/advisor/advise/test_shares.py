@@ -5,7 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
+from advisor.advise.judge import Seen
 from advisor.advise.proposers import shares
+from advisor.advise.space import Space
+from simulator import Configuration
+from tests.support.platforms import pe, scenario
 
 
 def worst_mean(table, part):
@@ -26,6 +30,17 @@ def test_balanced_shares_are_as_good_as_the_best_of_a_grid(part):
         best = worst_mean(each[:, np.newaxis] * takes, part).min()
         assert found.sum() == pytest.approx(held.sum())
         assert worst_mean(found * takes, part) <= best * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("parts", [(0, 1, 1), (1, 1, 1), (0, 1, 4), (2, 1, 3)])
+def test_units_move_one_by_one_only_from_who_has_several(parts):
+    """The first process is a master, which may have none."""
+    made = scenario([pe(name, 1e9) for name in "abc"], sum(parts), parts)
+    base, took = Configuration("x", parts, (0, 1, 2)), np.array([[1.0, 2.0, 3.0]])
+    seen = Seen(base, np.ones(1), took, took, np.ones(1))
+    found = [one.partition for one in shares._unit_by_unit(Space(made), base, seen)]
+    assert bool(found) == (max(parts) > 1)
+    assert all(sum(one) == sum(parts) and min(one) >= 0 for one in found)
 
 
 def test_one_draw_is_levelled_and_who_has_nothing_keeps_nothing():
