@@ -5,8 +5,9 @@ pages topology.conf(5) of 22.05 and topology.yaml(5) of 25.05.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from itertools import product
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from simulator.base.names import compact, patterns_of
 from simulator.base.yaml_document import read_document
 
 MAX_NAMES = 200_000
+_PAIR = re.compile(r'(\w+)\s*=\s*(?:"([^"]+)"|([^\s"]+))(?:\s+|$)')
+_INCLUDE = re.compile(r"\s*include\s+(\S+)", re.IGNORECASE)
 _KEYS = {"switchname": "name", "nodes": "nodes", "switches": "switches", "linkspeed": "linkspeed"}
 
 
@@ -94,18 +97,7 @@ def _range(text: str, place: str) -> list[str]:
 def switched_nodes(path: Path, names: Sequence[str]) -> SwitchedNodes:
     """Which switch each of some nodes hangs on; switches above those of nodes are one core."""
     switches = _read_yaml(path) if path.suffix in (".yaml", ".yml") else _read_conf(path)
-    by_name: dict[str, Switch] = {}
-    for switch in switches:
-        if switch.name in by_name:
-            raise ScenarioError(f"{switch.place}: two switches are called {switch.name!r}; give each its own name")
-        by_name[switch.name] = switch
-    for switch in switches:
-        for child in switch.switches:
-            if child not in by_name:
-                raise ScenarioError(f"{switch.place}: the file describes no switch {child!r}; name one that it does")
-        if bool(switch.nodes) == bool(switch.switches):
-            found = "both nodes and switches" if switch.nodes else "neither nodes nor switches"
-            raise ScenarioError(f"{switch.place}: the switch has {found}; give it one of the two")
+    _check_tree(switches)
     wanted = set(names)
     where: dict[str, str] = {}
     for switch in switches:
@@ -117,7 +109,45 @@ def switched_nodes(path: Path, names: Sequence[str]) -> SwitchedNodes:
         if name not in where:
             raise ScenarioError(f"{path}: node {name!r} is on no switch; put each node of the platform on one")
     members = {s.name: tuple(n for n in names if where[n] == s.name) for s in switches if wanted & set(s.nodes)}
+    _check_joined(path, switches, list(members))
     return SwitchedNodes(members, tuple(_notes(path, switches, where.keys() - wanted)))
+
+
+def _check_tree(switches: Sequence[Switch]) -> None:
+    """Each switch has its own name, and nodes or switches below it that the file describes, itself not among them."""
+    by_name: dict[str, Switch] = {}
+    for switch in switches:
+        if switch.name in by_name:
+            raise ScenarioError(f"{switch.place}: two switches are called {switch.name!r}; give each its own name")
+        by_name[switch.name] = switch
+    for switch in switches:
+        for number, child in enumerate(switch.switches):
+            if child not in by_name:
+                raise ScenarioError(f"{switch.place}: the file describes no switch {child!r}; name one that it does")
+            if child in switch.switches[:number]:
+                raise ScenarioError(f"{switch.place}: the switch {child!r} comes twice; name it once")
+        if bool(switch.nodes) == bool(switch.switches):
+            found = "both nodes and switches" if switch.nodes else "neither nodes nor switches"
+            raise ScenarioError(f"{switch.place}: the switch has {found}; give it one of the two")
+    try:
+        tuple(TopologicalSorter({switch.name: switch.switches for switch in switches}).static_order())
+    except CycleError as error:
+        ring = error.args[1]
+        said = " below ".join(ring)
+        raise ScenarioError(f"{by_name[ring[0]].place}: a switch is below itself ({said}); leave out one") from None
+
+
+def _check_joined(path: Path, switches: Sequence[Switch], leaves: Sequence[str]) -> None:
+    """One switch must reach all that hold nodes of the platform: Slurm knows no other way between nodes."""
+    reached: dict[str, set[str]] = {}
+    below = {switch.name: switch.switches for switch in switches}
+    for name in TopologicalSorter(below).static_order():
+        reached[name] = {name}.union(*(reached[child] for child in below[name]))
+    if leaves and not any(set(leaves) <= found for found in reached.values()):
+        largest = max(reached.values(), key=lambda found: len(found.intersection(leaves)))
+        one = next(name for name in leaves if name in largest)
+        other = next(name for name in leaves if name not in largest)
+        raise ScenarioError(f"{path}: there is no way from {one} to {other}; add a switch above all, or take one part")
 
 
 def _notes(path: Path, switches: Sequence[Switch], others: Iterable[str]) -> list[str]:
@@ -132,20 +162,37 @@ def _notes(path: Path, switches: Sequence[Switch], others: Iterable[str]) -> lis
     return notes
 
 
+def _conf_lines(path: Path, within: tuple[Path, ...] = ()) -> Iterator[tuple[str, str]]:
+    """Lines with their places as Slurm reads them: no comments, continued by a backslash, those of an `Include` too."""
+    place, begun = "", ""
+    for number, line in enumerate(files.read_text(path).splitlines(), start=1):
+        place = place if begun else f"{path}:{number}"
+        text = begun + line.split("#", 1)[0].rstrip()
+        begun = f"{text[:-1]} " if text.endswith("\\") else ""
+        included = _INCLUDE.fullmatch(text)
+        if included is not None:
+            other = path.parent / included[1]
+            if other in (path, *within):
+                raise ScenarioError(f"{place}: {included[1]} includes itself; leave this line out")
+            yield from _conf_lines(other, (path, *within))
+        elif text.strip() and not begun:
+            yield place, text
+    if begun:
+        raise ScenarioError(f"{place}: the line goes on after its backslash, but the file ends; add the rest")
+
+
 def _read_conf(path: Path) -> list[Switch]:
     found = []
-    for number, line in enumerate(files.read_text(path).splitlines(), start=1):
-        words = line.split("#", 1)[0].split()
-        if not words:
-            continue
-        place, given = f"{path}:{number}", {}
-        for word in words:
-            key, equals, value = word.partition("=")
-            name = _KEYS.get(key.lower())
-            if name is None or not equals or not value or name in given:
+    for place, line in _conf_lines(path):
+        rest, given = line.strip(), dict[str, str]()
+        while rest:
+            match = _PAIR.match(rest)
+            name = _KEYS.get(match[1].lower()) if match else None
+            if match is None or name is None or name in given:
                 known = "SwitchName, Nodes, Switches, LinkSpeed, each once as KEY=VALUE"
-                raise ScenarioError(f"{place}: {word[:60]!r} is not read; write {known}")
-            given[name] = value
+                raise ScenarioError(f"{place}: {rest.split()[0][:60]!r} is not read; write {known}")
+            given[name] = match[2] or match[3]
+            rest = rest[match.end() :]
         if "name" not in given:
             raise ScenarioError(f"{place}: SwitchName is missing; add it")
         nodes, below = (tuple(hostlist(given[key], place)) if key in given else () for key in ("nodes", "switches"))

@@ -7,6 +7,7 @@ from simulator import ScenarioError, join_platform, load_scenario
 from simulator.platform.foreign.slurm import hostlist, switched_nodes
 from simulator.platform.networks import Tree
 from tests.simulator.scenario_file.joined.builders import host, link, speed_model
+from tests.support.mutated_files import Foreign, accepted_in_silence, any_of, double, insert, misspell
 
 CONF = """# by hand
 SwitchName=s0 Nodes=n[01-02,04],m LinkSpeed=900
@@ -48,6 +49,43 @@ def test_more_levels_become_one_core_and_that_is_told(tmp_path):
     assert "the switches above those of nodes (m, top) are one core" in found.notes[0]
 
 
+def test_lines_are_read_as_slurm_reads_them(tmp_path):
+    """Continued by a backslash, with tabs, blanks around `=`, quotes, a byte order mark, and other files included."""
+    path = tmp_path / "topology.conf"
+    (tmp_path / "leaves.conf").write_text('SwitchName=b \\  # two lines\n\tNodes = "n03,n04"\r\n')
+    path.write_text(
+        "\ufeffSWITCHNAME=a\tnodes=n[01-02]\\\n LinkSpeed=1\ninclude leaves.conf\nSwitchName=t Switches=a,b\n"
+    )
+    assert switched_nodes(path, NAMES).members == {"a": ("n01", "n02"), "b": ("n03", "n04")}
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        (
+            "topology.conf",
+            Foreign(
+                "SwitchName=s0 Nodes=n[01-02]\nSwitchName=s1 Nodes=n[03-04]\nSwitchName=top Switches=s[0-1]\n",
+                misspell(r"\b(\w+)="),
+                insert(r"Nodes|Switches|^S", "Ports=4 ", "Node=n09 "),
+                any_of(double(r"^.*\n"), double(r"Nodes=\S+\s|SwitchName=\S+ ")),
+            ),
+        ),
+        (
+            "topology.yaml",
+            Foreign(
+                YAML.lstrip(),
+                misspell(r"(tree|switches|switch|nodes|children):"),
+                insert(r"(nodes|children):", "ports: 4, "),
+                any_of(double(r"^ +- \{.*\n"), double(r"nodes: "), double(r"switch: \w+, ")),
+            ),
+        ),
+    ],
+)
+def test_nothing_is_accepted_in_silence(tmp_path, name, form):
+    assert accepted_in_silence(form, lambda path: switched_nodes(path, NAMES).notes, tmp_path / name) == []
+
+
 def test_host_lists():
     assert hostlist("a[1-3,07],b,c[01-02]x[1-2]", "p") == [
         *("a1", "a2", "a3", "a07", "b"),
@@ -82,6 +120,28 @@ BAD = {
         ":1: [3-1] is no range; write numbers and ascending ranges such as [0-3,12]",
     ),
     "bracket": ("SwitchName=a Nodes=n[1", ":1: 'n[1' is no list of hosts; write one such as tux[0-3,12]"),
+    "loop": (
+        "SwitchName=a Nodes=n[1-2]\nSwitchName=x Switches=a,y\nSwitchName=y Switches=x",
+        ": a switch is below itself (x below y below x); leave out one",
+    ),
+    "two fabrics": (
+        "SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2",
+        "there is no way from a to b; add a switch above all, or take one part",
+    ),
+    "two tops": (
+        "SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\nSwitchName=x Switches=a\nSwitchName=y Switches=b",
+        "there is no way from a to b; add a switch above all, or take one part",
+    ),
+    "child twice": (
+        "SwitchName=a Nodes=n[1-2]\nSwitchName=t Switches=a,a",
+        ":2: the switch 'a' comes twice; name it once",
+    ),
+    "cut after a backslash": (
+        "SwitchName=a Nodes=n[1-2] \\",
+        ":1: the line goes on after its backslash, but the file ends; add the rest",
+    ),
+    "no value": ("SwitchName=a Nodes=", ":1: 'Nodes=' is not read; write SwitchName"),
+    "includes itself": ("Include topology.conf", ":1: topology.conf includes itself; leave this line out"),
     "huge product": ("SwitchName=a Nodes=n[1-9999]x[1-9999]", "more than 200000 names"),
 }
 
