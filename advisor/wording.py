@@ -211,16 +211,23 @@ def unit_of(application: Application | None) -> str:
     return "rows" if application is not None and application.name == "matmul" else "units"
 
 
+def is_pulled(application: Application | None) -> bool:
+    """Whether processes pull units as they come to need some, so that nobody is given any."""
+    return application is not None and application.name == "farm" and application.parameters.get("rule") != "static"
+
+
 def pe_names(compared: Compared) -> list[str]:
     """The PE of each process, as far as it is known."""
     count = max((len(one.partition) for one in compared.baselines), default=0)
     return [*compared.pes, *(f"PE {place}" for place in range(len(compared.pes), count))]
 
 
-def partition_text(partition: Sequence[int], *, most: int = 4) -> str:
-    """A partition in short: every part, or how many and how large."""
+def partition_text(partition: Sequence[int], *, most: int = 4, pulled: bool = False) -> str:
+    """A partition in short: every part, or how many and how large; where units are pulled, how many pull."""
     if not partition:
         return NOTHING
+    if pulled:
+        return f"pulled by {sum(part > 0 for part in partition)}"
     if len(partition) <= most:
         return " + ".join(str(part) for part in partition)
     low, high = min(partition), max(partition)
@@ -251,6 +258,8 @@ def answer(compared: Compared, *, stated: bool = False) -> str:
     unit = unit_of(compared.application)
     if len(best.partition) == 1 and len(pe_names(compared)) == 1:
         return f"There is one PE only, so it does all {best.partition[0]} {unit}: nothing to apportion."
+    if is_pulled(compared.application):
+        return _pulled_answer(compared, best, stated=stated)
     grid = f" in a grid of {best.grid[0]} x {best.grid[1]} processes" if best.grid else ""
     given = _given(compared, best)
     who, stay = (f"{_who_gets_what(given, unit, to)}{grid}" for to in ("to", "on"))
@@ -263,9 +272,23 @@ def answer(compared: Compared, *, stated: bool = False) -> str:
         what, tied = "an equal split" if named == EQUAL else named, _tied_text(compared)
         by = " from stated speeds" if stated else ""
         return f"Give {who}, {what}: no other partition is predicted{by} to be faster{tied}.{rest}"
-    if is_slower(compared):
-        return f"Keep {named}: a real run with {stay} was only {times(compared.measured_gain)} times as fast."
-    return f"Give {who}: {_gain_text(compared, stated=stated)}.{rest}"
+    slower = f"Keep {named}: a real run with {stay} was only {times(compared.measured_gain)} times as fast."
+    return slower if is_slower(compared) else f"Give {who}: {_gain_text(compared, stated=stated)}.{rest}"
+
+
+def _pulled_answer(compared: Compared, best: Strategy, *, stated: bool) -> str:
+    """The answer where only who takes part is advised."""
+    given = [one for one in _given(compared, best) if one.processes]
+    who = f"Let {listed([f'{one.whom}{one.named}' for one in given])} pull {unit_of(compared.application)}"
+    reference, named = reference_of(compared)
+    if reference is not None and best.name in reference.names:
+        by = " from stated speeds" if stated else ""
+        said = f"no other choice of PEs is predicted{by} to be faster{_tied_text(compared)}"
+    elif is_slower(compared):
+        said = f"a real run was only {times(compared.measured_gain)} times as fast as {named}"
+    else:
+        said = _gain_text(compared, stated=stated)
+    return f"{who}: {said}.{_rest_text(compared, ())}"
 
 
 def _rest_text(compared: Compared, given: Sequence["_Given"]) -> str:

@@ -53,7 +53,7 @@ LINES = {
     "advisor/verification advisor/whatif": (3_847, 3_642),
     "advisor/quickstart advisor/cluster": (1_145, 900),
     "advisor/jobs": (1_650, 1_400),
-    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_940, 5_010),
+    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_966, 5_036),
     "advisor/reproduce": (1_980, 1_980),
     "advisor/cli": (6_281, 4_833),
 }

@@ -160,6 +160,8 @@ def _averages(ran: RanJobs) -> Iterator[blocks.Block]:
     share = wording.percent(found.warm_up, 1)
     note = f"of {found.jobs} jobs; the first {found.dropped} to end ({share}) are the warm-up, left out"
     note = note if found.dropped else f"of all {found.jobs} jobs; no warm-up is left out"
+    if found.slowdown is None:
+        note += "; some took no time: their slowdown is not defined, the bounded one is"
     yield replace(_measures(found, MEASURES), caption="Averages over the jobs, predicted", note=note)
     yield blocks.pairs(
         {

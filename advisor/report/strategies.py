@@ -53,7 +53,8 @@ def _strategies_table(compared: Compared, noun: str, tag: str) -> blocks.Table:
 
 
 def _cells(compared: Compared, one: Strategy) -> list[str]:
-    partition, takes = wording.partition_text(one.partition), wording.with_interval(one.predicted)
+    pulled, takes = wording.is_pulled(compared.application), wording.with_interval(one.predicted)
+    partition = wording.partition_text(one.partition, pulled=pulled)
     gain, faster = _gains(compared, one)
     if compared.drawn.deterministic:
         return [partition, takes, gain if gain == wording.NOTHING else wording.times(one.gain.mean)]
@@ -84,7 +85,7 @@ def first_rows(compared: Compared) -> blocks.Table | None:
     rows = [
         (
             label,
-            wording.partition_text(one.partition, most=3),
+            wording.partition_text(one.partition, most=3, pulled=wording.is_pulled(compared.application)),
             wording.with_interval(wording.judged(compared, one), unit),
             _gains(compared, one)[0],
         )
@@ -131,7 +132,7 @@ def _front_table(compared: Compared, front: Front) -> blocks.Table:
     rows = [
         [
             point.name,
-            wording.partition_text(point.partition, most=3),
+            wording.partition_text(point.partition, most=3, pulled=wording.is_pulled(compared.application)),
             wording.digits(point.objective_s, 4),
             wording.digits(point.cost if front.of == "cost" else point.energy, 4),
         ]

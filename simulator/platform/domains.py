@@ -325,8 +325,18 @@ def sharing(
     for kernel, use in uses.items():
         with faults.at(*here, "uses", kernel):
             found[kernel] = use.uses()
+            _check_lone(found[kernel], [law for one in shared if isinstance(law := one.law, Bandwidth)], use.sizes)
     faults.tell()
     return Sharing(tuple(shared), found, notes)
+
+
+def _check_lone(uses: KernelUses, laws: Sequence[Bandwidth], sizes: Sequence[float] | None) -> None:
+    """Refuse a demand that no PE can have by itself; one fitted over sizes may be up to twice what a stream gets."""
+    most = float(uses.demands["memory"].max()) if "memory" in uses.demands else 0.0
+    lone = min((law.lone for law in laws if law.lone is not None), default=most)
+    if most > (1.0 if sizes is None else 2.0) * lone * (1 + 1e-9):
+        wrong = f"demand: {write_bandwidth(most)} is more than the {write_bandwidth(lone)} that one PE gets alone"
+        raise ScenarioError(f"memory: {wrong}; lower it, or raise lone")
 
 
 def unlike_pes(measured: int, cores: int | None) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 | measure of a job | definition (w wait, r run time, p processors) |
 |---|---|
 | turnaround | w + r |
-| slowdown | (w + r) / r |
+| slowdown | (w + r) / r, not defined where a job takes no time |
 | bounded slowdown | max(1, (w + r) / max(r, 10 s)) |
 | per processor | max(1, (w + r) / (p max(r, 10 s))) |
 | area-weighted slowdown | sum of p (w + r) / sum of p r |
@@ -144,7 +144,7 @@ def averages(runs: JobRuns, *, warm_up: float = WARM_UP) -> JobAverages:
         warm_up=float(warm_up),
         wait_s=float(wait.mean()),
         turnaround_s=float(flow.mean()),
-        slowdown=float(np.mean(flow / run)) if run.all() else None,
+        slowdown=float(np.mean(flow / run)) if run.min() > runs.tick_s else None,
         bounded_slowdown=float(bounded.mean()),
         per_processor_slowdown=float(np.mean(np.maximum(1.0, flow / (sizes * np.maximum(run, SHORTEST_S))))),
         area_weighted_slowdown=float(np.sum(sizes * flow)) / area if area else None,

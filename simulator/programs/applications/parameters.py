@@ -127,7 +127,7 @@ class Duration:
         if not isinstance(value, str):
             raise ValueError(wanted)  # noqa: TRY004 - a fault of the file, like the others
         try:
-            return units.parse_duration(value, field="")
+            return units.parse_duration(value, field="", positive=False)
         except ScenarioError:
             raise ValueError(wanted) from None
 

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from advisor.advise.advice import advice_of
 from advisor.advise.recommendation import recommend
 from advisor.advise.scheduling import FARM, chunk_rules, crossing, sentence, under
-from advisor.report.advice import _scheduling
+from advisor.report.advice import _scheduling, advice_page
 from advisor.verification.asking import plan_verification
 from simulator import ScenarioError, load_scenario
 from tests.support.command_line import ROOT
@@ -37,6 +38,10 @@ def test_a_farm_is_told_its_best_rule_and_when_static_parts_are_better(tmp_path)
     scenario = load_scenario(tmp_path / "farm.yaml")
     made = recommend(scenario, vary=("scheduling",), confirm=0, runs=200)
     found = made.scheduling
+    page = advice_page(advice_of(scenario, made))
+    assert page.answer.startswith("Let each of ")
+    assert " pull units: " in page.answer
+    assert not page.answer.startswith("Give")
     means = {one.name: one.mean_s for one in found.rules}
     assert list(means.values()) == sorted(means.values())
     assert {"ss, chunk 1", "gss", "tss", "fac2", "awf-b", "af", "as it is"} <= set(means)

@@ -87,6 +87,8 @@ def test_a_warm_up_that_is_no_share_is_refused(share):
 
 
 def test_short_jobs_are_bounded_and_instant_ones_have_no_slowdown():
+    instant = make_stream("instant", submit_s=[0, 0], processors=[1, 1], run_s=[100.0, 0.0], limit_s=[200, 200])
+    assert job_metrics.averages(run_jobs(instant, 1), warm_up=0).slowdown is None, "an engine makes it a tick"
     found = job_metrics.averages(ran([0, 0], [0, 6], [0, 7], [1, 1]), warm_up=0)
     assert found.slowdown is None
     assert found.bounded_slowdown == 1, "7 s over at least 10 s is less than 1"

@@ -91,6 +91,25 @@ def test_what_ifs_on_channels_and_cores(written, change, count):
     assert domains[0].law == changed.get(change, Bandwidth(20e9))
 
 
+@pytest.mark.parametrize(
+    ("lone", "use", "fine"),
+    [
+        ("1MB/s", "{memory: {demand: 9GB/s}}", False),
+        ("8GB/s", "{memory: {demand: 9GB/s}}", False),
+        ("9GB/s", "{memory: {demand: 9GB/s}}", True),
+        ("4GB/s", "{sizes: [1, 2], memory: {demand: [1GB/s, 9GB/s], sensitivity: [1, 1]}}", False),
+        ("8GB/s", "{sizes: [1, 2], memory: {demand: [1GB/s, 9GB/s], sensitivity: [1, 1]}}", True),
+    ],
+)
+def test_no_kernel_takes_more_than_a_pe_gets_alone(written, lone, use, fine):
+    path = written(f"{{kind: memory, capacity: 20GB/s, lone: {lone}}}", uses=f"dgemm: {use}")
+    if fine:
+        assert load_scenario(path).platform.nodes[0].uses["dgemm"].at("memory", 2).demand == 9e9
+        return
+    with pytest.raises(ScenarioError, match=rf"dgemm.memory.demand: 9 GB/s is more than the {lone[0]} [GM]B/s"):
+        load_scenario(path)
+
+
 def test_a_measured_model_can_be_changed_in_parts(written):
     path = written("", uses="triad: {memory: {demand: 9GB/s}}")
     path.write_text(path.read_text().replace("domains: []", "domains: {model: measured.json}"))

@@ -51,11 +51,13 @@ def test_makespan_of_two_processes_by_hand(name):
     assert simulated(name, parameters, partition).makespan_s[0, 0] == pytest.approx(expected, rel=1e-9)
 
 
-def test_makespan_of_a_farm_by_hand():
+@pytest.mark.parametrize(("pull", "pull_s"), [("1ms", 1e-3), ("0s", 0.0)])
+def test_makespan_of_a_farm_by_hand(pull, pull_s):
     """4 units of 3 for two processes: each pulls and computes twice, then finds nothing."""
-    parameters = {"units": 4, "volume": 3, "size": 1, "pull": "1ms"}
-    expected = 2 * (1e-3 + 3 / SPEED) + 1e-3
-    assert simulated("farm", parameters, (1, 1)).makespan_s[0, 0] == pytest.approx(expected, rel=1e-9)
+    parameters = {"units": 4, "volume": 3, "size": 1, "pull": pull}
+    expected = 2 * (pull_s + 3 / SPEED) + pull_s
+    made = simulated("farm", parameters, (1, 1)).makespan_s[0, 0]
+    assert made == pytest.approx(expected, rel=1e-9, abs=3.1e-12), "a pull takes a tick at least"
 
 
 @pytest.mark.parametrize("name", FITTING)
