@@ -46,7 +46,7 @@ LINES = {
     "simulator/engines": (11_335, 10_833),
     "simulator/results": (4_686, 4_264),
     "simulator/experiments": (1_695, 1_575),
-    "simulator/calibration": (13_570, 12_800),
+    "simulator/calibration": (13_748, 12_978),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (880, 880),
     "advisor/advise": (9_435, 8_000),

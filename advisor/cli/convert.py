@@ -86,7 +86,8 @@ class Kept:
     application: Annotated[str | None, APP, KEPT] = None
     version: Annotated[str | None, VERSION, Only(("from a run history",), _subject)] = None
     time: list[str] | None = option(
-        "CSV column of seconds; those that end in _s by default. Repeatable.", Only(("into a run history",), _subject)
+        "CSV column of seconds (repeatable), by default those that end in _s; of Extra-P's files the metric.",
+        Only(("into a run history",), _subject),
     )
 
 

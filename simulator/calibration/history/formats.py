@@ -1,15 +1,21 @@
-"""Run histories of other programs: CSV and Extra-P text and JSON in and out, Slurm's accounting in."""
+"""Run histories of other programs: CSV and Extra-P's text and JSON in and out, Slurm's accounting in."""
 
 import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from simulator.base import files, units
-from simulator.base.errors import MALFORMED, ScenarioError
+from simulator.base.errors import ScenarioError
 from simulator.base.tables import parse_table
 from simulator.base.units import to_number
+from simulator.calibration.history.extrap import (
+    Measurements,
+    Regions,
+    measured,
+    read_extrap_json,
+    read_extrap_text,
+)
 from simulator.calibration.history.store import TOTAL, RunRecord, is_history
 
 IMPORTS = ("csv", "extrap", "extrap-json", "sacct")
@@ -18,7 +24,6 @@ _FACTS = ("application", "version", "machine", "made")
 _ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)(?:\.\d+)?", re.ASCII)
 _NO_TIME = ("Unknown", "None")
 _SLURM_COUNTS = ("NNodes", "NCPUS", "NTasks", "AllocNodes", "AllocCPUS", "ReqNodes", "ReqCPUS")
-_Regions = dict[str, dict[tuple[float, ...], list[float]]]
 
 
 def import_runs(
@@ -27,23 +32,23 @@ def import_runs(
     """Read runs from a file of another program.
 
     `kind` is one of `IMPORTS`, guessed from the content if None; `application` names runs whose file names none;
-    `times` are the columns of a CSV that are times, those that end in `_s` if empty.
+    `times` are the columns of a CSV that are times, those that end in `_s` if empty; of Extra-P's files the metric.
 
-    Returns the runs, and one line for each thing that was left out and why.
+    Returns the runs, and one line for each thing that was left out or joined, and why.
     """
     path = Path(path)
     text = files.read_text(path)
     found = kind or _guess(text)
-    if times and found != "csv" and found in IMPORTS:
+    if times and found == "sacct":
         raise ScenarioError(f"{path}: read as {found}, which says itself what is a time; leave --time out")
     if found == "csv":
         return _from_csv(text, str(path), application, times), []
     if found == "sacct":
         return _from_sacct(text, str(path), application)
     if found == "extrap":
-        return _from_extrap(_extrap_text(text, str(path)), str(path), application or path.stem)
+        return _from_extrap(read_extrap_text(text, str(path)), times, str(path), application or path.stem)
     if found == "extrap-json":
-        return _from_extrap(_extrap_json(text, str(path)), str(path), application or path.stem)
+        return _from_extrap(read_extrap_json(text, str(path)), times, str(path), application or path.stem)
     raise ScenarioError(f"format is {found!r}; name one of {', '.join(IMPORTS)}")
 
 
@@ -207,87 +212,11 @@ def _seconds(cell: str) -> float | None:
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
-def _extrap_text(text: str, place: str) -> tuple[list[str], _Regions]:
-    """Parameters, and region -> point -> repetitions."""
-    names: list[str] = []
-    points: list[tuple[float, ...]] = []
-    regions: _Regions = {}
-    region, metric, at, number = TOTAL, "time", 0, 1
-
-    def ends(line: int) -> None:
-        """Extra-P takes a line for each point, no fewer."""
-        if at not in {0, len(points)}:
-            found = f"{region} has {at} DATA lines; give {len(points)}, one for each of POINTS"
-            raise ScenarioError(f"{place}:{line}: {found}")
-
-    for number, raw in enumerate(text.splitlines(), 1):
-        word, _, rest = raw.strip().partition(" ")
-        match word.upper():
-            case comment if not comment or comment.startswith("#"):
-                continue
-            case "PARAMETER":
-                names += rest.split()
-            case "POINTS":
-                points += _points(rest, len(names), f"{place}:{number}")
-            case "REGION":
-                ends(number)
-                region, at = rest.strip() or TOTAL, 0
-            case "METRIC":
-                ends(number)
-                metric, at = rest.strip() or "time", 0
-            case "DATA":
-                if at >= len(points):
-                    raise ScenarioError(f"{place}:{number}: there are more DATA lines than the {len(points)} POINTS")
-                values = [_number(cell, f"{place}:{number}") for cell in rest.split()]
-                if metric.lower() in ("time", "runtime"):
-                    regions.setdefault(region, {})[points[at]] = values
-                at += 1
-            case _:
-                allowed = "PARAMETER, POINTS, REGION, METRIC or DATA"
-                raise ScenarioError(f"{place}:{number}: {word!r} is no line of Extra-P; write {allowed}")
-    ends(number)
-    return names, regions
-
-
-def _points(text: str, dimensions: int, place: str) -> list[tuple[float, ...]]:
-    groups = re.findall(r"\(([^()]*)\)", text) or text.split()
-    found = [tuple(_number(cell, place) for cell in group.replace(",", " ").split()) for group in groups]
-    wrong = [point for point in found if len(point) != dimensions]
-    if wrong:
-        raise ScenarioError(
-            f"{place}: a point of POINTS has {len(wrong[0])} values; give {dimensions}, one for each PARAMETER"
-        )
-    return found
-
-
-def _number(cell: str, place: str) -> float:
-    value = to_number(cell)
-    if value is None:
-        raise ScenarioError(f"{place}: {cell!r} is no number")
-    return value
-
-
-def _extrap_json(text: str, place: str) -> tuple[list[str], _Regions]:
-    try:
-        document: Any = files.parse_json(text, place)
-        names = [str(name) for name in document["parameters"]]
-        regions: _Regions = {}
-        for region, metrics in document["measurements"].items():
-            chosen = next((metrics[m] for m in metrics if str(m).lower() in ("time", "runtime")), None)
-            for entry in chosen or ():
-                point = tuple(float(x) for x in entry["point"])
-                regions.setdefault(region, {})[point] = [float(x) for x in entry["values"]]
-    except MALFORMED as error:
-        raise ScenarioError(f"{place}: this is not Extra-P's JSON with parameters and measurements") from error
-    return names, regions
-
-
 def _from_extrap(
-    content: tuple[list[str], _Regions], place: str, application: str
+    found: Measurements, metric: Sequence[str], place: str, application: str
 ) -> tuple[list[RunRecord], list[str]]:
-    names, regions = content
-    if not names or not regions:
-        raise ScenarioError(f"{place}: there is no parameter or no time; give both")
+    """A run for each repetition of a point, with the times of all regions that were measured so often."""
+    names, regions, notes = measured(found, metric)
     called = {region: TOTAL if len(regions) == 1 else region for region in regions}
     points = list(dict.fromkeys(point for table in regions.values() for point in table))
     records = []
@@ -295,21 +224,21 @@ def _from_extrap(
         repetitions = max(len(table.get(point, ())) for table in regions.values())
         for i in range(repetitions):
             times = {called[r]: table[point][i] for r, table in regions.items() if len(table.get(point, ())) > i}
-            records.append(RunRecord(application, dict(zip(names, point, strict=False)), times, made=""))
+            records.append(RunRecord(application, dict(zip(names, point, strict=True)), times, made=""))
     faults = [fault for i, record in enumerate(records, 1) for fault in record.check(f"{place}: run {i}")]
     if faults:
         raise ScenarioError(faults[:20])
-    return records, []
+    return records, notes
 
 
-def _as_regions(records: Sequence[RunRecord]) -> tuple[list[str], _Regions]:
+def _as_regions(records: Sequence[RunRecord]) -> tuple[list[str], Regions]:
     names = list(dict.fromkeys(name for record in records for name in record.parameters))
     unequal = next((record for record in records if set(record.parameters) != set(names)), None)
     if not names or unequal is not None:
         raise ScenarioError(
             "the runs have different parameters, and Extra-P needs the same for all; choose one application"
         )
-    regions: _Regions = {}
+    regions: Regions = {}
     for record in records:
         point = tuple(record.parameters[name] for name in names)
         for name, seconds in record.times_s.items():
@@ -325,7 +254,7 @@ def _to_extrap_json(names: list[str], regions: Mapping[str, Mapping[tuple[float,
     return json.dumps({"parameters": names, "measurements": measurements}, indent=1, allow_nan=False) + "\n"
 
 
-def _to_extrap_text(names: list[str], regions: _Regions) -> str:
+def _to_extrap_text(names: list[str], regions: Regions) -> str:
     points = list(dict.fromkeys(point for table in regions.values() for point in table))
     partial = [region for region, table in regions.items() if set(table) != set(points)]
     if partial:
