@@ -86,8 +86,7 @@ class Kept:
     application: Annotated[str | None, APP, KEPT] = None
     version: Annotated[str | None, VERSION, Only(("from a run history",), _subject)] = None
     time: list[str] | None = option(
-        "CSV column of seconds (repeatable), by default those that end in _s; of Extra-P's files the metric.",
-        Only(("into a run history",), _subject),
+        "Column of seconds in a CSV (*_s), or Extra-P's metric. Repeatable.", Only(("into a run history",), _subject)
     )
 
 

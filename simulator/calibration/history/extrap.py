@@ -218,10 +218,10 @@ def _take_line(found: Measurements, text: str, where: str) -> None:
         raise ScenarioError(f"{where}: {key}: {names!r:.60} are other parameters than above; give {wanted}")
     if not found.names:
         found.named(list(names), where)
-    texts = [one.get("metric", TIME), one.get("callpath", TOTAL)]
-    if not all(isinstance(text, str) for text in texts):
+    metric, region = one.get("metric", TIME), one.get("callpath", TOTAL)
+    if not isinstance(metric, str) or not isinstance(region, str):
         raise ScenarioError(f"{where}: metric or callpath is no text; write its name")
-    found.add(*texts, [names[name] for name in found.names], values, where)
+    found.add(metric, region, [names[name] for name in found.names], values, where)
 
 
 def _take_older(found: Measurements, document: Mapping[str, Any]) -> None:
