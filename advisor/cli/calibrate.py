@@ -70,14 +70,19 @@ class Subject:
 class Points:
     """Which points are measured, and for how long."""
 
-    method: str = option(
-        "adaptive, gbbp or grid (20 equidistant sizes).",
-        default="adaptive",
+    method: str | None = option(
+        "adaptive, gbbp or grid (20 equidistant sizes). By default adaptive; of a table all rows.",
         autocompletion=offered("adaptive", "gbbp", "grid"),
     )
-    accuracy: str = option("Mean error asked for.", ADAPTIVE, default="5%")
+    accuracy: str | None = option("Mean error asked for, by default 5%.", ADAPTIVE)
     budget: str | None = option("Time that may be spent on finding a and b and on runs, such as 120s.")
     verify_largest: bool = option("Measure b in the place of trusting the trend.", ADAPTIVE)
+
+    @property
+    def chosen(self) -> str | None:
+        """The method named, or asked for by what only one that chooses its points can keep; None: none of them."""
+        chooses = self.accuracy is not None or self.budget is not None or self.verify_largest
+        return self.method or ("adaptive" if chooses else None)
 
 
 @dataclass(frozen=True)
@@ -125,10 +130,13 @@ def speed(
     replayed, seconds = subject.replay is not None, _budget_s(points.budget, subject)
     named = f"calibrate-{files.digest((subject.kernel or subject.command or '').encode())[:8]}"
     store = None if replayed else runs.store or partial_of(output, named)
-    asked: dict[str, Any] = {"rule": _rule(cuts, subject.replay), "accuracy": read_share(points.accuracy, "--accuracy")}
-    check_build(points.method, asked["accuracy"])
+    asked: dict[str, Any] = {
+        "rule": _rule(cuts, subject.replay),
+        "accuracy": read_share(points.accuracy or "5%", "--accuracy"),
+    }
+    check_build(points.method or "adaptive", asked["accuracy"])
     asked |= {"inputs": [path for path in (subject.replay, cuts.load) if path is not None]}
-    asked |= {"method": points.method, "budget_s": seconds, "verify_largest": points.verify_largest}
+    asked |= {"method": points.chosen, "budget_s": seconds, "verify_largest": points.verify_largest}
     # of a command, what verifications taught is known by the name of its model's file
     model = "" if subject.kernel is not None or output is None else output.name
     with nullcontext() if store is None else calibration.kept(store):

@@ -1,6 +1,6 @@
 """Speed bands built from real runs or recorded tables: the naive grid, GBBP, and our adaptive builder."""
 
-from simulator.calibration.bands.build import METHODS, BuiltBand, build, check_build
+from simulator.calibration.bands.build import METHODS, TABLE, BuiltBand, build, check_build
 from simulator.calibration.bands.doubts import apart, beside_load
 from simulator.calibration.bands.session import CutRule, grid_sizes
 from simulator.calibration.bands.source import ReplaySource, Source, read_recorded_sizes
@@ -8,6 +8,7 @@ from simulator.calibration.bench.measurement import Measurement
 
 __all__ = [
     "METHODS",
+    "TABLE",
     "BuiltBand",
     "CutRule",
     "Measurement",

@@ -30,6 +30,8 @@ from simulator.models.speed import (
 )
 
 Method = Literal["adaptive", "gbbp", "grid"]
+TABLE = "table"
+"""All rows of a recorded table, none chosen; what it is where no method is named."""
 METHODS: tuple[str, ...] = get_args(Method)
 KNOTS_PER_OCTAVE = 6
 """Predicted cuts of an adaptive band, so that straight lines between them follow a curve over log size."""
@@ -154,15 +156,18 @@ def build(
 
     `source`: what is measured, and between which sizes.
     `method`: `grid` (20 equidistant sizes), `gbbp` (the paper's bisection) or `adaptive` (ours). Panels of a number of
-    columns are measured at halved rows where it is `adaptive`, and the result says `panels`.
+    columns are measured at halved rows where it is `adaptive`, and the result says `panels`. `TABLE`: every row of a
+    recorded table.
     `rule`: how wide cuts are; by default what the samples show.
     `budget_s`: seconds that may be spent, finding a and b included; a point predicted to exceed them ends the
     procedure.
     `accuracy`: mean relative error asked for; only `adaptive` can.
     `verify_largest`: have `adaptive` measure b in the place of trusting its trend, for up to half of the grid's cost.
     """
-    check_build(method, accuracy)
     session = Session(source, rule or CutRule(), budget_s)
+    if method == TABLE and isinstance(source, ReplaySource):
+        return _built_of_rows(session, source, accuracy)
+    check_build(method, accuracy)
     if method == "adaptive" and (sizes := getattr(source, "panel_sizes", ())):
         build_panels(session, sizes)
         return _built(session, "panels", _through(session), assumptions=("straight lines between cuts",))
@@ -173,6 +178,17 @@ def build(
     if method == "gbbp":
         assumptions = ("speed rises at most once and then falls", "speed is straight where neighbouring cuts meet")
     return _built(session, method, _through(session), assumptions=assumptions)
+
+
+def _built_of_rows(session: Session, source: ReplaySource, accuracy: float) -> BuiltBand:
+    """Every row is a cut; between rows the curve of the adaptive builder."""
+    limit = source.largest_is_memory_limit
+    for size in source.sizes[:-1] if limit else source.sizes:
+        session.measure(float(size))
+    state = Adaptive(session, accuracy)
+    mean, most = state.error()
+    assumptions = (f"between the {len(session.points)} sizes of the table, all used, speed is a power of the size",)
+    return _built(session, TABLE, _adaptive_band(state), assumptions=assumptions, expected={"mean": mean, "max": most})
 
 
 def _through(session: Session) -> SpeedBand:
@@ -272,6 +288,22 @@ def _ordered(session: Session) -> tuple[Cut, ...]:
     return tuple(cut for _, cut in sorted(session.cuts.items()))
 
 
+def _left_out(table: ReplaySource | None, session: Session, band: SpeedBand) -> list[str]:
+    """Rows of a table that no point is at and that contradict the band, in a line."""
+    if table is None:
+        return []
+    sizes = np.setdiff1d(table.sizes, list(session.cuts))  # a memory limit is a cut
+    speeds = table.speeds(sizes)
+    outside = (speeds < band.speed(sizes, position=0.0)) | (speeds > band.speed(sizes, position=1.0))
+    if not np.any(outside):
+        return []
+    off = np.abs(band.speed(sizes) / speeds - 1)
+    most = int(np.argmax(off))
+    found = f"{sizes.size} of {table.sizes.size} sizes of the table, {np.count_nonzero(outside)} of them outside"
+    by = f"by up to {off[most]:.0%} at {sizes[most]:.6g} elements"
+    return [f"left out: {found} of the band, {by}; without --method all are used"]
+
+
 def _built(
     session: Session,
     method: str,
@@ -302,9 +334,10 @@ def _built(
         unmeasured=tuple(line for line in assumptions if "nothing was measured" in line),
         assumptions_violated=(
             *session.violated,
-            *(line for check in shape if check.holds is False for line in check.found),
+            # a table that is used whole takes no shape for granted
+            *(line for check in shape if check.holds is False and method != TABLE for line in check.found),
         ),
-        doubts=tuple(getattr(source, "warnings", ())),
+        doubts=(*getattr(source, "warnings", ()), *_left_out(table, session, band)),
         shape=shape,
         incomplete=tuple(session.incomplete),
         table_error=None if table is None else table.accuracy(band),

@@ -166,16 +166,13 @@ def recorded_sizes(table: Table) -> ReplaySource:
         for i in np.flatnonzero(~((speed > SPEEDS[0]) & (speed < SPEEDS[1])))
     ]
     sizes = columns["size_elements"]
-    faults += [
-        f"{table.place}:{table.lines[i + 1]}: size_elements: {sizes[i + 1]:g} comes after {sizes[i]:g}; "
-        "sort the rows by size"
-        for i in np.flatnonzero(np.diff(sizes) < 0)
-    ]
     if np.unique(sizes).size < 2:
         faults.append(f"{table.place}:{table.lines[0]}: size_elements: all rows have one size; give two sizes or more")
     if faults:
         raise ScenarioError(faults[:MAX_FAULTS])
-    return recorded(sizes, columns["volume"], columns["cpu_s"], columns.get("wall_s", columns["cpu_s"]))
+    order = np.argsort(sizes, kind="stable")  # repetitions stay in the order in which they were made
+    sizes, volumes, cpu_s, wall_s = (columns[name][order] for name in (*COLUMNS, names[-1]))
+    return recorded(sizes, volumes, cpu_s, wall_s)
 
 
 def recorded(sizes: Floats, volumes: Floats, cpu_s: Floats, wall_s: Floats) -> ReplaySource:

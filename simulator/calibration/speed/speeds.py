@@ -11,7 +11,7 @@ from simulator.base import files
 from simulator.base.machine import this_machine
 from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
-from simulator.calibration.bands import BuiltBand, CutRule, ReplaySource, Source, apart, beside_load, build
+from simulator.calibration.bands import TABLE, BuiltBand, CutRule, ReplaySource, Source, apart, beside_load, build
 from simulator.calibration.bands.source import read_replay
 from simulator.calibration.bench.measurement import Workload
 from simulator.calibration.history.learnt import Drift, keep_calibration, learnt_drift
@@ -30,7 +30,7 @@ TIME_CAP_S = 10.0
 def fit_speed(  # noqa: PLR0913 - one per option of the command
     source: "str | Path | Source",
     *,
-    method: str = "adaptive",
+    method: str | None = None,
     rule: CutRule | None = None,
     budget_s: float | None = None,
     accuracy: float = 0.05,
@@ -49,7 +49,8 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
     `source`: the name of a kernel (`SIZED_KERNELS`), which really runs on the last core; a table of sizes
     (`size_elements,volume,cpu_s`) or a file of points, by path or as shipped; or a source with settings of its own,
     such as `RealSource.of_command`.
-    `method`, `rule`, `budget_s`, `accuracy`, `verify_largest`: see `bands.build`.
+    `method`, `rule`, `budget_s`, `accuracy`, `verify_largest`: see `bands.build`. By default every row of a table is
+    used, and real runs are `adaptive`.
     `inputs`: further files that went into it, for the provenance.
     `drift`, `learnt`: standard deviation of what the machine changes by until the model is used (`learnt_drift`);
     factor on all doubt (`widening`).
@@ -65,6 +66,7 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
     elif isinstance(source, str | Path):
         cap_s = TIME_CAP_S if budget_s is None else min(TIME_CAP_S, budget_s / 10)
         source = RealSource.of_kernel(str(source), cpu=this_machine().cores[-1].cpu, time_cap_s=cap_s)
+    method = method or (TABLE if isinstance(source, ReplaySource) else "adaptive")
     with _open(source):
         built = build(
             source, method=method, rule=rule, budget_s=budget_s, accuracy=accuracy, verify_largest=verify_largest

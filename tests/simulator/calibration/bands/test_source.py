@@ -47,7 +47,6 @@ def test_a_comment_and_wall_seconds_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "found"),
     [
-        ("10,1,1\n5,1,1\n", ":3: size_elements: 5 comes after 10; sort the rows by size"),
         ("10,1,1\n10,1,1\n", ":2: size_elements: all rows have one size; give two sizes or more"),
         ("10,1,1\n20,1,-2\n", ":3: cpu_s is -2; give a number above 0"),
         ("10,1,nan\n20,1,1\n", ":2: cpu_s: 'nan' is no finite number"),
