@@ -16,8 +16,8 @@ from simulator.base.errors import ScenarioError, some_names
 from simulator.base.provenance import versions
 from simulator.models.load import LoadTrace, availability
 from simulator.models.network import LinkModel, MessageModel
+from simulator.platform.foreign.simgrid_forms import NODE_PROPERTY
 from simulator.platform.foreign.simgrid_routes import MAX_NODES
-from simulator.platform.foreign.simgrid_zones import NODE_PROPERTY
 from simulator.platform.networks import Link, Listed, Star
 from simulator.platform.nodes import PE, Load, Platform
 from simulator.scenario_file.scenario import Scenario

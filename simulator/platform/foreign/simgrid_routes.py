@@ -4,14 +4,13 @@ from dataclasses import replace
 
 from simulator.base.errors import ScenarioError
 from simulator.models.network import LinkModel
-from simulator.platform.foreign.simgrid_zones import NODE_PROPERTY, UP, Zone, Zones, properties
+from simulator.platform.foreign.simgrid_forms import NODE_PROPERTY
+from simulator.platform.foreign.simgrid_zones import UP, Zone, Zones, properties
 from simulator.platform.networks import Link, Listed, Star, Topology
 from simulator.platform.networks.network import NO_TIME_S
 
 MAX_NODES = 600
 """Nodes up to which every pair's route is written out; a single flat cluster may have any number."""
-DEFAULT_LOOPBACK = (0.0, 1e10)
-"""Latency and bandwidth of SimGrid's own loopback (network/loopback-lat and -bw), which all share without meeting."""
 
 
 def grouped(zones: Zones) -> dict[str, str]:
@@ -219,7 +218,7 @@ def _usual(zones: Zones, host: str) -> tuple[float, float, bool] | None:
     """Where no loopback is given: SimGrid's own, but in a cluster the way to the middle and back."""
     zone = zones.zone_of[host]
     if zone.routing != "Cluster":
-        return (*DEFAULT_LOOPBACK, False) if zone.routing != "None" else None
+        return (*zones.corrected(*zones.options.loopback), False) if zone.routing != "None" else None
     return _of_links(zones, tuple(dict.fromkeys(zone.up.get(host, ()) + zone.down.get(host, ()))))
 
 

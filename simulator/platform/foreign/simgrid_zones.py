@@ -9,28 +9,29 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, meant
 from simulator.base.units import to_whole
 from simulator.load_traces import read_profile
 from simulator.models.load import LoadTrace
 from simulator.models.speed import SpeedBand
+from simulator.platform.foreign.simgrid_forms import Options
 from simulator.platform.foreign.xml_tree import Element
 from simulator.platform.networks import Link
 from simulator.platform.nodes import PE, Load, Node
 
 UP, DOWN = 0, 1
-ROUTINGS = ("Full", "None", "Cluster", "Floyd", "Dijkstra", "DijkstraCache")
 MAX_FLOYD = 1000
 """Points of a zone up to which all its ways are found together."""
-_NUMBER = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*")
-_SCALES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-_SCALES |= {f"{name}i": 2.0 ** (10 * power) for power, name in enumerate(("k", "M", "G", "T"), start=1)} | {
-    "Ki": 2.0**10
-}
+_NUMBER = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)([A-Za-z]*)")
+_DECIMAL = {scale: 1000.0**power for power, scale in enumerate(("", "k", "M", "G", "T", "P", "E", "Z", "Y"))}
+_BINARY = {f"{scale}i": 1024.0**power for power, scale in enumerate("KMGTPEZY", start=1)}
+_WORDS = ("", "kilo", "mega", "giga", "tera", "peta", "exa", "zeta", "yotta")
+_BANDWIDTHS = _DECIMAL | _BINARY
 UNITS = {
-    "speed": {f"{scale}f": value for scale, value in _SCALES.items()},
-    "bandwidth": {f"{scale}Bps": value for scale, value in _SCALES.items()}
-    | {f"{scale}bps": value / 8 for scale, value in _SCALES.items()},
+    "speed": {f"{scale}f": value for scale, value in _DECIMAL.items()}
+    | {f"{word}flops": 1000.0**power for power, word in enumerate(_WORDS)},
+    "bandwidth": {f"{scale}Bps": value for scale, value in _BANDWIDTHS.items()}
+    | {f"{scale}bps": value / 8 for scale, value in _BANDWIDTHS.items()},
     "time": {
         "s": 1.0,
         "ms": 1e-3,
@@ -43,11 +44,9 @@ UNITS = {
         "w": 604800.0,
     },
 }
-"""SimGrid's own units; a number without one is in flop/s, B/s or s."""
+"""SimGrid's own units, as its xbt_parse_units.cpp has them; a number without one is in flop/s, B/s or s."""
 MOST_HOSTS = 1_000_000
 """Most hosts of a cluster, and most cores of a host: as many as a platform of ours has PEs."""
-NODE_PROPERTY = "apportion.node"
-"""Property of a host that names the node whose PE it is."""
 MAX_KNOTS = 20_000
 """Knots of a profile that is written out because its first period differs from the later ones."""
 _DISKS = "only one disk of a node, which reads as fast as it writes, is read"
@@ -94,6 +93,7 @@ class Zones:
     """All of a platform file, as it is read."""
 
     root: Element
+    options: Options
     hosts: dict[str, Element] = field(default_factory=dict)
     """The element that describes each host; of a cluster's hosts, the cluster's."""
     zone_of: dict[str, Zone] = field(default_factory=dict)
@@ -109,14 +109,12 @@ class Zones:
 
     def add_link(self, element: Element, name: str, *, latency: str, bandwidth: str, policy: str) -> int:
         """Take in a link; its number."""
-        if policy not in ("SHARED", "SPLITDUPLEX", "FATPIPE", "FULLDUPLEX"):
-            raise element.fault("sharing_policy", f"{policy!r} is unknown; write SHARED, SPLITDUPLEX or FATPIPE")
         if name in self.numbers:
             raise element.fault("id", f"two links are called {name!r}; give each its own name")
         number = self.numbers[name] = len(self.links)
-        speed, delay = (
-            amount(element, bandwidth, "bandwidth", field_name="bandwidth"),
+        delay, speed = self.corrected(
             amount(element, latency, "time", field_name="latency"),
+            amount(element, bandwidth, "bandwidth", field_name="bandwidth"),
         )
         try:
             self.links.append(Link(name, delay, speed, shared=policy in ("SHARED", "FATPIPE")))
@@ -125,6 +123,10 @@ class Zones:
         if policy == "FATPIPE":
             self.fat.add(number)
         return number
+
+    def corrected(self, latency_s: float, bandwidth: float) -> tuple[float, float]:
+        """Latency and bandwidth of a link with the factors that the file's options give for all."""
+        return latency_s * self.options.latency_factor, bandwidth * self.options.bandwidth_factor
 
     def add_host(self, element: Element, name: str, zone: Zone) -> None:
         """Take in a host or router of a zone."""
@@ -245,10 +247,12 @@ def _before(zone: Zone) -> dict[tuple[str, str], str]:
 
 def amount(element: Element, text: str, kind: str, *, field_name: str) -> float:
     """A number with one of SimGrid's units, or without."""
-    match, units = _NUMBER.fullmatch(text), UNITS[kind]
+    match, units = _NUMBER.fullmatch(text.strip()), UNITS[kind]
     if match is None or (match.group(2) and match.group(2) not in units):
         examples = {"speed": "1Gf", "bandwidth": "125MBps", "time": "50us"}
-        raise element.fault(field_name, f"{text!r} is no number with a unit; write one such as {examples[kind]}")
+        near = meant(match.group(2), units) if match else ""
+        what = near or f"; write one such as {examples[kind]}"
+        raise element.fault(field_name, f"{text!r} is no number with a unit of SimGrid{what}")
     try:
         value = float(match.group(1)) * units.get(match.group(2), 1.0)
     except ValueError:
@@ -288,11 +292,6 @@ class Hosts:
 
     def pe(self, name: str, element: Element, node: str) -> PE:
         """A host as a PE of a node."""
-        if element.attributes.get("state_file"):
-            raise element.fault("state_file", "a profile is not read here; leave it out")
-        for child in element.children:
-            if child.tag not in ("prop", "disk"):
-                raise child.fault(child.tag, "it stands in a host; write prop or disk")
         speeds = element.text("speed").split(",")
         state = element.text("pstate", "0")
         place, count = to_whole(state), to_whole(cores := element.text("core", "1"))
@@ -315,7 +314,7 @@ class Hosts:
         """A disk that reads as fast as it writes, one for each node."""
         speeds = [amount(element, element.text(name), "bandwidth", field_name=name) for name in ("read_bw", "write_bw")]
         if speeds[0] != speeds[1] or node in self.nodes:
-            self.notes.append(f"{element.path}:{element.line}: disk {element.text('id')}: left out: {_DISKS}")
+            self.notes.append(f"{element.path}:{element.line}: disk {element.text('id', '/')}: left out: {_DISKS}")
             return
         try:
             self.nodes[node] = Node(node, disk=Link("disk", 0.0, speeds[0], shared=True))

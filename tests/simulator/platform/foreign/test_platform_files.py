@@ -8,11 +8,13 @@ import pytest
 from simulator import load_scenario, resolved_text, run
 from simulator.base.errors import ApportionError
 from simulator.platform.foreign import read_simgrid
+from simulator.platform.foreign.simgrid_zones import UNITS
 from simulator.platform.networks import Listed
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Program, Recv, Send
 from simulator.scenario_file.scenario import Application, Scenario
 from tests.agreement.simgrid_platform import installed, routes_of
+from tests.support.mutated_files import Foreign, accepted_in_silence, any_of, double, insert, misspell
 
 FOLDER = Path(__file__).parent / "simgrid"
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
@@ -133,7 +135,32 @@ def every_route_passes_links_like_simgrids(name):
         assert told["links"][theirs][0] == capacities[name]
 
 
+@pytest.mark.slow
+def every_unit_is_simgrids(tmp_path):
+    """As long as SimGrid's list, and none that it does not have."""
+    path, none = tmp_path / "p.xml", [f"{scale}{end}" for scale in ("K", "ki", "m", "") for end in ("f", "Bps", "B")]
+    for kind, element in (
+        ("speed", '<host id="{}" speed="3{}"/>'),
+        ("bandwidth", '<link id="{}" bandwidth="3{}" latency="1s"/>'),
+    ):
+        lines = [element.format(unit, unit) for unit in UNITS[kind]]
+        path.write_text(platform_text("\n".join([HOSTS, *lines, ROUTE])))
+        told, found = routes_of(path), read(path)
+        if kind == "speed":
+            assert {pe.name: [pe.speeds["flops"].mid[0], 1] for pe in found.pes} == told["hosts"]
+        for unit in UNITS[kind] if kind == "bandwidth" else ():
+            (link,) = (one for one in found.network.links if one.name == unit)
+            assert link.bandwidth_bytes_per_s == told["links"][unit][0]
+        for unit in set(none) - set(UNITS[kind]):
+            path.write_text(platform_text("\n".join([HOSTS, element.format("x", unit), ROUTE])))
+            with pytest.raises(ApportionError, match="is no number with a unit of SimGrid"):
+                read(path)
+            with pytest.raises(AssertionError, match="unknown unit"):
+                routes_of(path)
+
+
 if installed():  # an oracle, no dependency: its tests are not skipped but left out
+    test_every_unit_is_simgrids = every_unit_is_simgrids
     test_every_route_is_simgrids = every_route_is_simgrids
     test_every_route_passes_links_like_simgrids = every_route_passes_links_like_simgrids
 
@@ -180,6 +207,14 @@ def platform_text(inside):
     return f'{HEAD}<platform version="4.1"><zone id="z" routing="Full">\n{inside}\n</zone></platform>'
 
 
+def cluster(radical, more=""):
+    return platform_text(f'<cluster id="c" prefix="" suffix="" radical="{radical}" speed="1f" bw="1" lat="0" {more}/>')
+
+
+def shaped(radical, topology, parameters):
+    return cluster(radical, f'topology="{topology}" topo_parameters="{parameters}"')
+
+
 NINES = "9" * 5000
 HOSTS = '<host id="a" speed="1Gf"/><host id="b" speed="1Gf"/><link id="l" bandwidth="1MBps" latency="1us"/>'
 ROUTE = '<route src="a" dst="b"><link_ctn id="l"/></route>'
@@ -206,41 +241,34 @@ BAD = {
     "pstate": (platform_text(HOSTS.replace('"1Gf"', '"1Gf" pstate="1"') + ROUTE), "4: host a: pstate: '1' is no"),
     "very many cores": (platform_text(HOSTS.replace('"1Gf"', f'"1Gf" core="{NINES}"') + ROUTE), "core: '999"),
     "very many hosts": (
-        platform_text('<cluster id="c" radical="0-999999,0" speed="1f" bw="1" lat="0"/>'),
+        cluster("0-999999,0"),
         "of 1000000 hosts at the most",
     ),
     "cores": (platform_text(HOSTS.replace('"1Gf"', '"1Gf" core="0"') + ROUTE), "4: host a: core: '0' is no number"),
-    "state": (platform_text(HOSTS.replace('"1Gf"', '"1Gf" state_file="s"') + ROUTE), "4: host a: state_file: a"),
-    "latency profile": (platform_text(HOSTS.replace('"1us"', '"1us" latency_file="s"')), "latency_file: a profile"),
+    "state": (platform_text(HOSTS.replace('"1Gf"', '"1Gf" state_file="s"') + ROUTE), "4: host a: state_file: failures"),
+    "latency profile": (platform_text(HOSTS.replace('"1us"', '"1us" latency_file="s"')), "latency_file: a latency"),
     "missing profile": (platform_text(HOSTS.replace('"1Gf"', '"1Gf" speed_file="no"') + ROUTE), "no: no such file"),
     "duplex direction": (platform_text(HOSTS.replace('"1us"', '"1us" sharing_policy="SPLITDUPLEX"') + ROUTE),
                          "4: link_ctn l: direction: 'NONE' is no direction; write UP or DOWN for a SPLITDUPLEX link"),
     "policy": (platform_text(HOSTS.replace('"1us"', '"1us" sharing_policy="WIFI"')), "sharing_policy: 'WIFI'"),
     "fat": (platform_text(HOSTS.replace('"1us"', '"1us" sharing_policy="FATPIPE"') + ROUTE), "3: platform: link: l"),
     "routing": (platform_text("").replace("Full", "Vivaldi"), "3: zone z: routing: 'Vivaldi' is not read; write"),
-    "unknown element": (platform_text(HOSTS + '<peer id="p"/>'), "4: peer p: peer: this element is not read; take"),
-    "trace": (platform_text('<host id="a" speed="1f"><trace id="t"/></host>'), "4: trace t: trace: it stands in a"),
-    "topology": (platform_text('<cluster id="c" radical="0-1" speed="1f" bw="1" lat="0" topology="DRAGONFLY"/>'),
-                 "4: cluster c: topology: 'DRAGONFLY' is not read; write FLAT, TORUS or FAT_TREE"),
-    "torus": (platform_text('<cluster id="c" radical="0-4" speed="1f" bw="1" lat="0" topology="TORUS" '
-                            'topo_parameters="2,2"/>'), "4: cluster c: topo_parameters: there are 2 x 2 places and"),
-    "torus without shape": (platform_text('<cluster id="c" radical="0-4" speed="1f" bw="1" lat="0" topology="TORUS" '
-                                          'topo_parameters="2,x"/>'), "4: cluster c: topo_parameters: '2,x' is no"),
-    "fat tree": (platform_text('<cluster id="c" radical="0-4" speed="1f" bw="1" lat="0" topology="FAT_TREE" '
-                               'topo_parameters="1;4;1;1"/>'), "4: cluster c: topo_parameters: there are 4 places"),
-    "huge fat tree": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" topology="FAT_TREE" '
-                                    'topo_parameters="2;2,2;999999,999999;9,9"/>'), "4: cluster c:"),
-    "fat tree's parts": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" topology="FAT_TREE" '
-                                       'topo_parameters="2;2"/>'), "4: cluster c: topo_parameters: this is no fat"),
-    "torus's dimensions": (platform_text('<cluster id="c" radical="0" speed="1f" bw="1" lat="0" topology="TORUS" '
-                                         f'topo_parameters="{",".join("1" * 17)}"/>'), "4: cluster c:"),
-    "large torus": (platform_text('<cluster id="c" radical="0-600" speed="1f" bw="1" lat="0" topology="TORUS" '
-                                  'topo_parameters="601"/>'), "4: cluster c: radical: there are 601 hosts; a TORUS"),
+    "unknown element": (platform_text(HOSTS + '<peer id="p"/>'), "4: peer p: peer: it belongs to zones"),
+    "trace": (platform_text('<host id="a" speed="1f"><trace id="t"/></host>'), "4: trace t: trace: it is not read"),
+    "topology": (cluster("0-1", 'topology="DRAGONFLY"'),
+                 "4: cluster c: topology: 'DRAGONFLY' is not read; write FLAT, TORUS, FAT_TREE"),
+    "torus": (shaped("0-4", "TORUS", "2,2"), "4: cluster c: topo_parameters: there are 2 x 2 places and"),
+    "torus without shape": (shaped("0-4", "TORUS", "2,x"), "4: cluster c: topo_parameters: '2,x' is no"),
+    "fat tree": (shaped("0-4", "FAT_TREE", "1;4;1;1"), "4: cluster c: topo_parameters: there are 4 places"),
+    "huge fat tree": (shaped("0-3", "FAT_TREE", "2;2,2;999999,999999;9,9"), "4: cluster c:"),
+    "fat tree's parts": (shaped("0-3", "FAT_TREE", "2;2"), "4: cluster c: topo_parameters: this is no fat"),
+    "torus's dimensions": (shaped("0", "TORUS", ",".join("1" * 17)), "4: cluster c:"),
+    "large torus": (shaped("0-600", "TORUS", "601"), "4: cluster c: radical: there are 601 hosts; a TORUS"),
     "a link twice on a way": (platform_text(HOSTS + '<host id="c" speed="1f"/>' + ROUTE
         + '<route src="b" dst="c"><link_ctn id="l"/></route>').replace("Full", "Floyd"),
         "3: zone z: route: from a to c: link l comes twice; pass each once"),
-    "limiter": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" limiter_link="1"/>'),
-                "4: cluster c: limiter_link: it is not read; leave it out"),
+    "limiter": (cluster("0-3", 'limiter_link="1"'),
+                "4: cluster c: limiter_link: a link that limits"),
     "host_link elsewhere": (platform_text(HOSTS + '<host_link id="a" up="l" down="l"/>'),
                             "4: host_link a: host_link: it stands in a zone of routing 'Full'; put it in one of"),
     "host_link of nobody": (platform_text(HOSTS + '<host_link id="z" up="l" down="l"/>').replace("Full", "Cluster"),
@@ -266,19 +294,130 @@ BAD = {
         + f'<route src="a{n}" dst="r{n}"><link_ctn id="l{n}"/></route>'
         + f'<route src="b{n}" dst="r{n}"><link_ctn id="{"lm"[n]}{n}"/></route>'
         + f'<route src="a{n}" dst="b{n}"><link_ctn id="l{n}"/></route></zone>' for n in (0, 1))
-        + '<zoneRoute src="z0" dst="z1" gw_src="r0" gw_dst="r1"/></zone></platform>',
+        + '<zoneRoute src="z0" dst="z1" gw_src="r0" gw_dst="r1"><link_ctn id="l0"/></zoneRoute></zone></platform>',
         r"3: host b1: apportion\.node: the hosts of 'n1' have different routes; give all the same"),
     "a narrow FATPIPE": (platform_text(HOSTS + '<link id="m" bandwidth="9MBps" sharing_policy="SHARED"/>'
         + ROUTE.replace("</route>", '<link_ctn id="m"/></route>')).replace('"1us"', '"1us" sharing_policy="FATPIPE"'),
         "3: platform: link: l is a FATPIPE, which is read with contention none only, or where a route's other"),
-    "radical": (platform_text('<cluster id="c" radical="1-0" speed="1f" bw="1" lat="0"/>'), r"4: cluster c:"),
+    "radical": (cluster("1-0"), r"4: cluster c:"),
     "ways as long": (platform_text(HOSTS + '<host id="c" speed="1f"/><host id="d" speed="1f"/>' + "".join(
         f'<route src="{a}" dst="{b}"><link_ctn id="l"/></route>' for a, b in ("ac", "ad", "bc", "bd"))
     ).replace("Full", "Dijkstra"), r"3: zone z: route: several from a to b are as short; leave one \(routing Floyd"),
-    "fat tree's levels": (platform_text('<cluster id="c" radical="0-3" speed="1f" bw="1" lat="0" topology="FAT_TREE" '
-                                        'topo_parameters="2;4;1;1"/>'), "4: cluster c: topo_parameters: there are"),
-    "profile of a link": (platform_text(HOSTS.replace('"1us"', '"1us" state_file="s"')), "state_file: a profile"),
+    "fat tree's levels": (shaped("0-3", "FAT_TREE", "2;4;1;1"), "4: cluster c: topo_parameters: there are"),
+    "profile of a link": (platform_text(HOSTS.replace('"1us"', '"1us" state_file="s"')), "state_file: failures"),
 }  # fmt: skip
+
+
+GATES = """<zone id="A" routing="Full"><zone id="C" routing="Full"><host id="a" speed="1Gf"/></zone></zone>
+<zone id="B" routing="Full"><host id="b" speed="1Gf"/></zone><link id="l" bandwidth="1GBps" latency="1us"/>
+<zoneRoute src="A" dst="B" gw_src="{}" gw_dst="{}"><link_ctn id="l"/></zoneRoute>"""
+UNKNOWN = {
+    "cores": ('core="2"', 'cores="2"', "4: host a: cores: this attribute is not known; did you mean core?"),
+    "availability": ('core="2"', 'availability="0.25"', "4: host a: availability: this attribute is not known"),
+    "state": ('core="2"', 'state="OFF"', "4: host a: state: this attribute is not known"),
+    "lat": (" latency", " lat", "4: link l: lat: this attribute is not known"),
+    "speed_fle": ('core="2"', 'speed_fle="p"', "4: host a: speed_fle: .*; did you mean speed_file?"),
+    "symmetric": ("symmetrical", "symmetric", "5: route: symmetric: .*; did you mean symmetrical?"),
+    "a value": ('"NO"', '"maybe"', "5: route: symmetrical: 'maybe' is not read; write YES, NO, yes, no"),
+    "direcion": ('id="l"/></r', 'id="l" direcion="UP"/></r', "5: link_ctn l: direcion: .*; did you mean direction?"),
+    "policy": ("sharing_policy", "sharing_polcy", "4: link l: sharing_polcy: .*; did you mean sharing_policy?"),
+    "needed": (' speed="1Gf"', "", "4: host a: speed: it is missing; add it"),
+    "text": ('"1 2"/>', '"1 2"/>words', "3: zone z: text: 'words'"),
+    "our property": (
+        "apportion.node",
+        "apportion.nod",
+        "4: prop apportion.nod: id: this property is nearly apportion.node",
+    ),
+    "unit": ('"1Gf"', '"1Kf"', "4: host a: speed: '1Kf' is no number with a unit of SimGrid; did you mean kf?"),
+    "model": ("CM02", "LV08", "3: prop network/model: value: 'LV08' is not read; write CM02"),
+    "by size": ('"0.5"', '"65472:0.94;9376:0.58"', "3: prop network/bandwidth-factor: value: .* is not one number for"),
+    "option": (
+        "network/latency-factor",
+        "network/latncy-factor",
+        "3: prop .*: this option is not read; did you mean",
+    ),
+    "gamma": ("tracing", "network/TCP-gamma", "3: prop network/TCP-gamma: value: 'yes' is not read; write 0"),
+}
+WHOLE = (
+    f'{HEAD}<platform version="4.1"><config><prop id="network/bandwidth-factor" value="0.5"/><prop id="tracing" '
+    'value="yes"/><prop id="network/latency-factor" value="10"/><prop id="network/model" value="CM02"/></config>'
+    '<zone id="z" routing="Full">\n<host id="a" speed="1Gf" core="2"><prop id="apportion.node" value="n"/></host>'
+    '<host id="b" speed="1Gf" coordinates="1 2"/><link id="l" bandwidth="1MBps" latency="100ms" '
+    'sharing_policy="SHARED"/>\n<route src="a" dst="b" symmetrical="NO"><link_ctn id="l"/></route>\n</zone></platform>'
+)
+LARGE = """<?xml version="1.0"?>
+<platform version="4.1">
+<config><prop id="network/latency-factor" value="2"/><prop id="network/crosstraffic" value="0"/></config>
+<zone id="w" routing="Full">
+<cluster id="c" prefix="c" suffix="." radical="0-3" speed="1Gf" bw="1GBps" lat="1us" bb_bw="2GBps" bb_lat="1us"/>
+<zone id="d" routing="Floyd">
+<host id="d0" speed="1Gf" core="4" pstate="0"><prop id="watts" value="3"/></host>
+<host id="d1" speed="1Gf"><disk id="d" read_bw="1MBps" write_bw="1MBps"/></host>
+<router id="r"/>
+<link id="one" bandwidth="1GBps" latency="1us" sharing_policy="SPLITDUPLEX"/>
+<link id="two" bandwidth="1GBps" latency="1us" sharing_policy="SHARED"/>
+<route src="d0" dst="r" symmetrical="YES"><link_ctn id="one" direction="UP"/></route>
+<route src="d1" dst="r"><link_ctn id="two"/></route>
+</zone>
+<link id="between" bandwidth="1GBps" latency="1ms"/>
+<zoneRoute src="c" dst="d" gw_src="cc_router." gw_dst="r"><link_ctn id="between"/></zoneRoute>
+</zone>
+</platform>
+"""
+
+
+@pytest.mark.parametrize("case", UNKNOWN)
+def test_what_simgrid_does_not_know_is_refused_by_line_and_attribute(tmp_path, case):
+    before, after, message = UNKNOWN[case]
+    path = tmp_path / "c.xml"
+    path.write_text(WHOLE.replace(before, after, 1))
+    with pytest.raises(ApportionError, match=f"c.xml:{message}"):
+        read(path)
+
+
+def test_options_of_the_file_scale_latencies_and_bandwidths(tmp_path):
+    """As SimGrid 3.32 does without cross-traffic: 3 s for 1 MB one way; and its own loopback."""
+    path = tmp_path / "c.xml"
+    path.write_text(WHOLE)
+    found = read(path)
+    assert found.message_s(0, 1, 1e6) == pytest.approx(3.0)
+    assert found.network.within.time_s(np.array([1e9]))[0] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(("ends", "said"), [("ba", "gw_src: the zone A"), ("aa", "gw_dst: the zone B"), ("xb", "gw_s")])
+def test_gateways_stand_in_their_zones(tmp_path, ends, said):
+    path = tmp_path / "c.xml"
+    path.write_text(platform_text(GATES.format(*ends)))
+    with pytest.raises(ApportionError, match=f":6: zoneRoute: {said}.* holds no host or router"):
+        read(path)
+    path.write_text(platform_text(GATES.format("a", "b")))  # one deeper in
+    assert len(read(path).pes) == 2
+
+
+def test_blank_lines_and_a_byte_order_mark_may_stand_before_the_declaration(tmp_path):
+    path = tmp_path / "c.xml"
+    path.write_text(f"\ufeff\n \n{WHOLE}")
+    assert len(read(path).pes) == 2
+    path.write_text(f"\n\n{WHOLE.replace('core', 'cores')}")
+    with pytest.raises(ApportionError, match=r"c\.xml:6: host a: cores"):
+        read(path)
+
+
+def test_nothing_is_accepted_in_silence(tmp_path):
+    form = Foreign(
+        LARGE,
+        any_of(misspell(r'(?<=[ <])(\w+)(?==")'), misspell(r"<(\w+)"), misspell(r'"(S[A-Z]+|YES|UP|F\w+|c?r|d[01])"')),
+        any_of(
+            insert(r'(?<= )\w+="', 'colour="red" ', 'state="ON" '),
+            insert(r"^<(?!\?|platform)", '<peer id="p"/>', "words ", "<hosts/>"),
+            insert(r'<prop id="net', '<prop id="network/RTT" value="1"/>'),
+        ),
+        any_of(
+            double(r"^<config>.*\n|^<(link|host|router|cluster|route|zoneRoute) .*\n"),
+            double(r"<(link_ctn|prop|disk) .*?/>"),
+        ),
+    )
+    assert accepted_in_silence(form, lambda path: read_simgrid(path, kernel="k").notes, tmp_path / "c.xml") == []
 
 
 @pytest.mark.parametrize("case", BAD)
