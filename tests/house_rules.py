@@ -39,7 +39,7 @@ LINES = {
     "simulator/base": (5_100, 3_700),
     "simulator/models": (11_340, 11_000),
     "simulator/load_traces": (1_920, 1_900),
-    "simulator/platform": (4_610, 4_200),
+    "simulator/platform": (4_640, 4_230),
     "simulator/programs": (6_260, 6_260),
     "simulator/scheduling": (2_020, 1_900),
     "simulator/scenario_file": (6_932, 5_800),

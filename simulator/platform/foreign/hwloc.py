@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from simulator.base.errors import meant, some_names
 from simulator.base.machine import INSTRUCTION, MEMORY_SIDE, CacheUnit, Core, MemoryUnit, Topology
 from simulator.platform.foreign.xml_tree import Element, read_xml
 
@@ -20,6 +21,23 @@ _CACHE = re.compile(r"L([1-9])(d|i)?Cache")
 _KINDS = {"0": "unified", "1": "data", "2": INSTRUCTION}
 """`cache_type` as hwloc numbers it."""
 _SET = re.compile(r"(0xf\.\.\.f,?)?((0x[0-9a-fA-F]{1,8})?(,(0x)?[0-9a-fA-F]{0,8})*)")
+_KNOWN = {
+    "type": (
+        "Machine System Package Socket Die Core PU NUMANode MemCache Cache L1Cache L2Cache L3Cache L4Cache L5Cache "
+        "L1iCache L2iCache L3iCache Group Tile Module Misc Bridge PCIDev OSDev"
+    ),
+    "attribute": (
+        "type os_index gp_index id cpuset complete_cpuset allowed_cpuset online_cpuset nodeset complete_nodeset "
+        "allowed_nodeset name subtype cache_size cache_linesize cache_associativity cache_type cache_inclusive "
+        "local_memory memory_kB huge_page_size_kB huge_page_free depth kind subkind dont_merge pci_busid pci_type "
+        "pci_link_speed bridge_type bridge_pci osdev_type numanode_type os_level dmi_board_vendor dmi_board_name"
+    ),
+    "element": (
+        "object info page_type userdata distances distances2 distances2hetero support memattr memtier cpukind "
+        "pci_locality"
+    ),
+}
+"""Names in exports of hwloc 1.0 to 3.0 (topology-xml.c)."""
 _INTEL = {"IntelCore": "P", "IntelAtom": "E"}
 
 
@@ -59,8 +77,6 @@ def read_hwloc(path: Path) -> Topology:
     Raises ScenarioError with file and line, if it is no XML, has entities, or is no topology with processors.
     """
     root = read_xml(path)
-    if root.tag == "topologydiff":
-        raise root.fault("root", "this is the difference between two topologies; name a topology")
     if root.tag not in ("topology", "root"):
         raise root.fault("root", f"{root.tag!r} is no topology of hwloc; name one")
     objects = list(root.all("object"))
@@ -69,6 +85,9 @@ def read_hwloc(path: Path) -> Topology:
         raise root.fault("object", f"there is {found}; give one Machine")
     machine = objects[0]
     seen = _Seen(_cpu_set(machine, "allowed_cpuset"), _cpu_set(machine, "allowed_nodeset"))
+    unknown = dict.fromkeys(_unknown(root))
+    if unknown:
+        seen.notes.append(f"not known and looked through: {some_names(list(unknown))}")
     present = _walk(machine, seen)
     return _topology(root, machine, seen, present)
 
@@ -116,6 +135,19 @@ def _topology(root: Element, machine: Element, seen: _Seen, present: tuple[int, 
     )
 
 
+def _unknown(element: Element) -> Iterator[str]:
+    """What stands in an object, or below the root, that no version of hwloc that we know writes."""
+    for child in element.children:
+        found = [("element", child.tag)]
+        if child.tag == "object":
+            found = [("type", child.text("type")), *(("attribute", name) for name in child.attributes)]
+        for what, name in found:
+            if name not in (known := _KNOWN[what].split()):
+                yield f"{what} {name} (line {child.line}{meant(name, known)})"
+        if child.tag in ("object", "cpukind"):
+            yield from _unknown(child)
+
+
 def _walk(element: Element, seen: _Seen) -> tuple[int, ...]:
     """Take an object and those below it in; the processors below it in the file's order."""
     kind = element.text("type")
@@ -150,6 +182,8 @@ def _add_numa(element: Element, below: tuple[int, ...], seen: _Seen) -> None:
     if seen.allowed_nodes is not None and number not in seen.allowed_nodes:
         seen.notes.append(f"NUMA node {number} may not be used there and is left out")
         return
+    if any(unit.number == number for unit in seen.numa):
+        raise element.fault("os_index", f"{number} comes twice; give each NUMA node its own")
     near = _cpu_set(element, "cpuset")
     cpus = below or _members(near)
     seen.numa.append(MemoryUnit(number, _memory(element), cpus))
@@ -191,12 +225,14 @@ def _core_kinds(root: Element) -> list[tuple[CpuSet, str]]:
     entries = list(root.all("cpukind"))
     if len(entries) < 2:
         return []
-    kinds = []
+    kinds: list[tuple[CpuSet, str]] = []
     for number, entry in enumerate(entries):
         facts = {info.text("name"): info.text("value", "") for info in entry.all("info")}
         members = _cpu_set(entry, "cpuset")
         if members is None:
             raise entry.fault("cpuset", "it is missing; add it")
+        if any(members.bits & other.bits for other, _ in kinds):
+            raise entry.fault("cpuset", "some of its processors are of a kind above too; give each one kind")
         kinds.append((members, _INTEL.get(facts.get("CoreType", ""), f"kind{number + 1}")))
     return kinds
 

@@ -8,6 +8,7 @@ import pytest
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Core, this_topology
 from simulator.platform.foreign import check_same_machine, read_hwloc
+from tests.support.mutated_files import Foreign, accepted_in_silence, any_of, double, insert, misspell
 
 HERE = Path(__file__).parent / "hwloc"
 GIB = 2**30
@@ -102,7 +103,19 @@ def test_types_elements_and_attributes_of_later_versions_are_looked_through(tmp_
     found = read_hwloc(path)
     assert (found.cores, found.host, found.memory_bytes) == ((Core(0, ()), Core(1, ())), "later", 1024)
     assert caches(found) == [("L2", 2048, 1, 2)]
-    assert found.warnings == ()
+    (note,) = found.warnings
+    assert "not known and looked through: attribute moon (line 2), attribute osdev_types (line 11; did you" in note
+
+
+def test_nothing_is_accepted_in_silence(tmp_path):
+    attributes = r" (allowed_cpuset|os_index|cpuset|cache_size|cache_type|local_memory|type)="
+    form = Foreign(
+        (HERE / "hybrid-2.xml").read_text(),
+        any_of(misspell(attributes), misspell(r' type="(\w+)"'), misspell(r"<(info|cpukind|page_type)\b")),
+        any_of(insert(r"(?<=<object )", 'colour="red" '), insert(r"<object|<info", "<cache/>")),
+        any_of(double(r' *<object type="(NUMANode|PU)"[^>]*/>\n?'), double(r" *<cpukind.*\n(.*\n)*?.*</cpukind>\n")),
+    )
+    assert accepted_in_silence(form, lambda path: read_hwloc(path).warnings, tmp_path / "h.xml") == []
 
 
 def test_an_export_of_another_machine_is_told_and_of_this_one_compared():
@@ -117,13 +130,10 @@ def test_an_export_of_another_machine_is_told_and_of_this_one_compared():
 
 MACHINE = '<topology><object type="Machine" cpuset="0x3" {}>{}</object></topology>'
 PU = '<object type="PU" os_index="0"/>'
+NODE = '<object type="NUMANode" os_index="1" local_memory="8"/>'
 BAD = {
     "no XML": ("hello", ":1: this is no XML: syntax error"),
     "another root": ("<platform/>", ":1: platform: root: 'platform' is no topology of hwloc; name one"),
-    "a difference": (
-        "<topologydiff/>",
-        "1: topologydiff: root: this is the difference between two topologies; name a topology",
-    ),
     "nothing in it": ("<topology/>", "1: topology: object: there is none; give one Machine"),
     "no type": ("<topology><object/></topology>", "1: object: type: it is missing; add it"),
     "no processor": (
@@ -157,6 +167,14 @@ BAD = {
     "a cache without depth": (
         MACHINE.format("", f'<object type="Cache">{PU}</object>'),
         "1: object: depth: it is 0; give 1 to 9",
+    ),
+    "a NUMA node twice": (
+        MACHINE.format("", f"{PU}{2 * NODE}"),
+        "1: object: os_index: 1 comes twice; give each NUMA node its own",
+    ),
+    "kinds that overlap": (
+        f'<topology><object type="Machine">{PU}</object><cpukind cpuset="0x3"/><cpukind cpuset="0x2"/></topology>',
+        "1: cpukind: cpuset: some of its processors are of a kind above too; give each one kind",
     ),
     "entities": ('<!DOCTYPE a [<!ENTITY b "c">]><topology/>', "1: the file defines the entity 'b'; write it out"),
     "levels without end": ("<topology>" + "<object>" * 70, "1: the file has more than 64 levels; make it smaller"),
