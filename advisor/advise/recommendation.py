@@ -154,11 +154,6 @@ class Recommendation:
         """Mean makespan in seconds with its interval, median and where one run lies; see `simulator.describe`."""
         return self.described(self.configuration.name)
 
-    @property
-    def expected_loss(self) -> float | None:
-        """How much more the recommended one is expected to have than the truly best candidate, as a share."""
-        return self.ranking.best.expected_loss
-
     def described(self, name: str) -> Described:
         """The same of any candidate."""
         return Described.of(self.runs.described(name, level=self.level))
@@ -171,17 +166,15 @@ class Recommendation:
         }
         best, over = judged[self.configuration.name], over_runs(self.objective)
         found = {name: gain(values, best, over, **self._how_drawn) for name, values in judged.items()}
+        if self.runs.reach_s is not None and over == "mean":
+            reach = dict(zip(judged, np.multiply(self.rates, self.runs.reach_s), strict=True))
+            found = {name: one.reaching(reach[name] / reach[self.configuration.name]) for name, one in found.items()}
         return found | {name: found[same] for name, same in self.strategies.also.items()}
 
     @property
     def _how_drawn(self) -> dict[str, Any]:
         runs = self.runs
-        return {
-            "truths": runs.truths,
-            "level": self.level,
-            "seed": runs.seed,
-            "deterministic": runs.deterministic,
-        }
+        return {"truths": runs.truths, "level": self.level, "seed": runs.seed, "deterministic": runs.deterministic}
 
     def _compared(self) -> tuple[Strategy, ...]:
         """One entry per name of a candidate."""
@@ -246,7 +239,7 @@ class Recommendation:
             objective=self.objective,
             ranking=self._ranked(),
             ties=self.ties,
-            expected_loss=self.expected_loss,
+            expected_loss=self.ranking.best.expected_loss,
             regret=self.ranking.regret,
             evaluations=self.evaluations,
             confirmed=self.confirmations,

@@ -129,10 +129,9 @@ def of_ratio(
     # what replications add to a truth's ratio, from what is left of each run when its truth's own ratio is taken off
     own = base - (of_base / of_others)[:, known.places] * others
     within = known.split(own)[1] / base.mean(axis=1) ** 2
-    found = _quantiles(
-        _drawn_together(logs, within, known, np.log(ratios)), np.full(ratios.size, float(known.count)), level
-    )
-    return Interval(np.exp(found.low), np.exp(np.minimum(found.high, MOST_LOG)))
+    drawn = _drawn_together(logs, within, known, logs.mean(axis=1))
+    found = _quantiles(drawn, np.full(ratios.size, float(known.count)), level)
+    return Interval(np.exp(found.low), np.exp(np.minimum(found.high, MOST_LOG))).reaching(ratios)
 
 
 def of_difference(

@@ -46,12 +46,12 @@ MOST_REPLICATIONS = 1_000_000
 """Most replications of a simulation: their mean is known to a thousandth of what one run is off by."""
 RUNS_OF_A_TRUTH = 10
 """Replications of each truth by default, where these differ: truths say more of what is unknown than further runs."""
+FEWEST_TRUTHS = 4
+"""By default, where there are as many replications: an interval of two truths is hundreds of times their spread."""
 STEP_BYTES = 450
 """Memory that a step of a process takes while it is simulated: some three operations of 150 bytes (measured)."""
 DRAWN_BYTES = 32
-"""Memory of what is drawn for a PE in a replication: where its load and its speed lie, as seconds and as ticks."""
-TRUTH_BYTES = 32
-"""Memory of what is drawn for a PE in a truth: deviates of its kind and its own, and where its speed lies."""
+"""Memory of what is drawn for a PE: in a replication where its load and speed lie, in a truth its deviates."""
 KEPT_BYTES = 48
 """Memory of what is kept of a process in a replication: three times, twice while they are put together."""
 Divided = Sequence[Configuration] | Configuration | Mapping[str, str | Sequence[int]]
@@ -397,7 +397,7 @@ class Scenario:
         processes = candidates * pes or sum(len(configuration.placement) for configuration in self.configurations)
         needed_bytes = float(runs) * (pes * DRAWN_BYTES + processes * KEPT_BYTES)
         truths = truth_count(self) if self.doubtful else 0
-        needed_bytes += float(truths) * pes * TRUTH_BYTES
+        needed_bytes += float(truths) * pes * DRAWN_BYTES
         if self.application.written is None:
             programs = {configuration.divided: configuration for configuration in self.configurations}
             own = sum(_steps_of(self, configuration) for configuration in programs.values())
@@ -593,14 +593,15 @@ class Scenario:
 def truth_count(scenario: Scenario) -> int:
     """How many truths the replications of a scenario share out: as it says, else by default.
 
-    By default a tenth of the replications, at least one, where runs of one truth differ; where they do not, each
-    replication is a truth of its own. 1 where nothing is doubted.
+    By default a tenth of the replications, at least `FEWEST_TRUTHS`, where runs of one truth differ; where they do not,
+    each replication is a truth of its own. 1 where nothing is doubted.
     """
     if not scenario.doubtful:
         return 1
     if scenario.truths is not None:
         return scenario.truths
-    return max(1, scenario.replications // RUNS_OF_A_TRUTH) if scenario.noisy else scenario.replications
+    runs = scenario.replications
+    return max(min(runs, FEWEST_TRUTHS), runs // RUNS_OF_A_TRUTH) if scenario.noisy else runs
 
 
 def stratum_count(scenario: Scenario) -> int:

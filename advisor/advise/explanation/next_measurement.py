@@ -129,7 +129,8 @@ def next_measurement(scenario: Scenario, made: Recommendation) -> tuple[Doubt | 
         [-one.per_second if one.reduction >= WORTH else 0.0 for one in found],
         [-one.share * one.removed for one in found],
     )
-    stated = doubts.loss(seed=runs.seed) if made.expected_loss is None else made.expected_loss
+    known = made.ranking.best.expected_loss
+    stated = doubts.loss(seed=runs.seed) if known is None else known
     loss = max([stated, *(one.reduction for one in found)])
     gain = None if doubts.gain is None else _explained(doubts.gain)
     return Doubt(_explained(doubts.makespan), gain), _next([found[place] for place in order], unstated, loss)

@@ -1,6 +1,6 @@
 """Gain: how many times longer one configuration takes than another that was simulated on the same draws."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,12 @@ class Gain:
         """How much longer the baseline takes, as a share, with its interval."""
         low, high = (None if end is None else end - 1 for end in (self.low, self.high))
         return self.mean - 1, low, high
+
+    def reaching(self, ratio: float) -> "Gain":
+        """With an interval so wide that it holds a ratio, too."""
+        if self.low is None or self.high is None:
+            return self
+        return replace(self, low=min(self.low, ratio), high=max(self.high, ratio))
 
 
 def gain(

@@ -169,6 +169,18 @@ def test_the_gain_of_two_pes_with_bands_of_ten_percent(truths, parts):
     assert np.mean(widths) == pytest.approx(ideal, rel=0.1)
 
 
+@pytest.mark.parametrize("width", [0.1, 0.6])
+def test_a_skewed_gain_is_missed_on_neither_side(width):
+    """Three PEs with bands, equal parts against parts by speed: most gains are near the largest that there can be."""
+    generator, speeds = np.random.default_rng(3), np.array([[4.0], [2.0], [1.0]])
+    drawn = speeds * (1 - width + 2 * width * stats.norm.cdf(stratified(generator, 5000, 3)))
+    base, other = (np.max(parts / drawn, axis=0) for parts in (np.full((3, 1), 1 / 3), speeds / 7))
+    ends, gains = of_ratio(base, other[np.newaxis], np.arange(5000)), base / other
+    assert np.mean(gains < ends.low[0]) == pytest.approx(0.1, abs=0.01)  # the upper tenth is one value
+    assert np.mean(gains > ends.high[0] + 1e-9) < 0.01
+    assert ends.high[0] == pytest.approx(gains.max(), rel=0.01)
+
+
 def test_without_truths_the_mean_is_as_sure_as_student_says():
     samples = np.random.default_rng(1).normal(5, 1, (2, 12))
     ends = of_mean(samples, None, level=0.8)

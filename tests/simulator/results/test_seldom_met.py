@@ -70,6 +70,23 @@ def test_an_advice_says_the_same_interval_of_what_it_ranks():
     assert best.high_s > 1.01 * best.low_s
 
 
+def test_a_gain_reaches_to_what_a_load_would_make_of_it_that_no_draw_met():
+    loaded = beside(0.002, 20).platform.pes
+    pes = (*loaded, platforms.pe("b", 1e9))
+    sides = (Configuration("loaded", (800, 0), (0, 1)), Configuration("idle", (0, 800), (0, 1)))
+    for seed in range(40):
+        scenario = replace(platforms.scenario(pes, 800, (400, 400), seed=seed), replications=200, configurations=sides)
+        made = recommend(scenario, vary=(), confirm=0)
+        if np.ptp(made.runs.of("loaded")) < 1e-3:
+            break
+    idle = next(one for one in made.candidates if one.name == "idle")
+    found = replace(made, configuration=idle).baselines["loaded"]
+    plain_s, seldom_s = made.runs.of("loaded").mean(), made.runs.reach_s[made.runs.configurations.index("loaded")]
+    assert seldom_s > 1.01 * plain_s
+    assert found.high == pytest.approx(seldom_s / made.runs.of("idle").mean())
+    assert found.low == pytest.approx(plain_s / made.runs.of("idle").mean())
+
+
 def matmul(seed):
     pes = beside(0.002, 20).platform.pes
     return replace(platforms.scenario(pes, 800, (800,), seed=seed), replications=200)
