@@ -143,9 +143,10 @@ def test_same_seed_same_explanation_and_runs_are_counted():
 
 def test_what_there_are_no_runs_for_is_named():
     made = fluctuating()
-    found = explain(made, advised(made, 400, 200), most_runs=200)
+    own = recommend(made, confirm=0)
+    found = explain(made, own, most_runs=200)
     assert found.effort.left_out
-    nothing = explain(made, advised(made, 400, 200), most_runs=0)
+    nothing = explain(made, own, most_runs=0)
     assert (nothing.why, nothing.effort.simulated_runs) == (None, 0)
     with pytest.raises(OutOfBudgetError):
         others(asked(made, 400, 200, limit=0))
