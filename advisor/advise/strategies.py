@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simulator import AS_NOW, Configuration, Scenario, ScenarioError, ties, units
+from simulator import AS_NOW, Configuration, Scenario, ScenarioError, given, ties, units
 
 EQUAL_WORK = ("hpl",)
 """Applications that give each process as much as any other: unequal PEs need unequal numbers of processes."""
@@ -105,6 +105,22 @@ def usual_vary(scenario: Scenario, *, oversubscribe: bool = False) -> tuple[str,
         return ("allocation",)
     several = oversubscribe or any(pe.cores > 1 for pe in scenario.platform.pes)
     return ("partition", "allocation") if several else ("partition",)
+
+
+WORDS = {"partition": ("partition",), "allocation": ("allocation",), "both": ("partition", "allocation")}
+"""Words for what varies, but `scheduling`, which comes on top of the others or of what is usual."""
+
+
+def vary_of(words: Sequence[str], scenario: Scenario, *, where: str, oversubscribe: bool = False) -> tuple[str, ...]:
+    """What some words say varies; what is usual where they name neither partition nor allocation.
+
+    Raises ScenarioError for a word that is none.
+    """
+    for word in words:
+        given.check_choice(word, (*WORDS, "scheduling"), where=where)
+    named = dict.fromkeys(name for word in words for name in WORDS.get(word, ()))
+    found = tuple(named) or usual_vary(scenario, oversubscribe=oversubscribe)
+    return (*found, "scheduling") if "scheduling" in words else found
 
 
 def most_processes(scenario: Scenario, vary: Sequence[str], *, oversubscribe: bool = False) -> int | None:

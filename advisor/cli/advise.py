@@ -14,7 +14,7 @@ import simulator
 from advisor.cli import signs
 from advisor.cli.asked import next_line
 from advisor.cli.declared import Given, Only, argument, only_with, option
-from advisor.cli.inputs import SUBJECT
+from advisor.cli.inputs import INPUT
 from advisor.cli.options import (
     LEAST_LEFT_S,
     LEVEL,
@@ -201,7 +201,7 @@ def advise(
     scenario: Path = argument(
         "A scenario; a list {name, sizes, speeds, max_size?, setup_s?, count?}; runs (CSV) or the model of them.",
         metavar="SCENARIO|SPEEDS|RUNS",
-        **SUBJECT,
+        **INPUT,
     ),
 ) -> None:
     """Find who should get how much for the least makespan, compared with the naive strategies and your own.
@@ -309,13 +309,16 @@ def _simulated(scenario: Path, search: Search, shown: Shown, written: Written) -
     from advisor.advise.explanation import check_explained
     from advisor.advise.measured_again import measured_first
     from advisor.advise.objectives import check_objective
+    from advisor.advise.strategies import vary_of
 
     load = partial(load_changed, scenario, resource_model=search.resource_model, oversized=True)
     loaded, output, measured = load(), written.output, None
     _check_asked(loaded, output, written.hostfile, pareto=shown.pareto)
     check_explained(search.objective if shown.explained else "mean")
     asked: dict[str, Any] = {name: getattr(search, name) for name in ("replications", "seed", "runs", "oversubscribe")}
-    asked |= {"vary": _varied(search, loaded), "objective": check_objective(search.objective)}
+    words = search.vary.split(",") if search.vary else ()
+    asked["vary"] = vary_of(words, loaded, where="--vary", oversubscribe=search.oversubscribe)
+    asked["objective"] = check_objective(search.objective)
     asked |= {"budget_s": _budget_s(search.budget), "level": shown.level}
     if shown.measure_next is not None:
         again: Any = {"folder": output if _is_folder(output) else None, "command": shown.command}
@@ -477,18 +480,6 @@ def _rivals(recommendation: "Recommendation") -> tuple[str, ...]:
     ranked = [names[entry.candidate] for entry in recommendation.ranking.ranked]
     best = [name for name in ranked if name != recommendation.configuration.name][:1]
     return (*best, *(["equal"] if "equal" in names else []))
-
-
-def _varied(search: Search, scenario: "simulator.Scenario") -> tuple[str, ...]:
-    """What varies, by the option or as is usual for the scenario; more processes are for allocations."""
-    from advisor.advise.strategies import usual_vary
-
-    usual = usual_vary(scenario, oversubscribe=search.oversubscribe)
-    named = {"partition": ("partition",), "allocation": ("allocation",), "both": ("partition", "allocation")}
-    named["scheduling"] = (*usual, "scheduling")
-    if search.vary is not None and search.vary not in named:
-        raise ScenarioError(f"--vary: {search.vary!r} cannot vary; name {', '.join(named)}")
-    return usual if search.vary is None else named[search.vary]
 
 
 def _budget_s(budget: str | None) -> float | None:

@@ -94,8 +94,7 @@ def whatif(
         raise ScenarioError("--workers and --dask exclude each other; give one of them")
     plan, scaled = _planned(scenario, points, here=where.dask is None)
     if points.budget is not None:
-        points = replace(points, **_allowed(plan, points.budget, where, output))
-        plan, scaled = _planned(scenario, points, here=True)
+        plan, scaled = _within_budget(plan, scenario, points, where, output)
     if where.only is not None:
         _again(plan, where.only, output)
         return
@@ -113,16 +112,27 @@ def whatif(
     _tell(swept, scaled, points.buy, output, form=table_form)
 
 
-def _allowed(plan: "Plan", budget: str, where: Workers, output: Path | None) -> dict[str, Any]:
+def _within_budget(
+    plan: "Plan", path: Path, points: Points, where: Workers, output: Path | None
+) -> "tuple[Plan, ScalingPlan | None]":
     """What a budget allows each point; of a folder that is gone on with, what it was begun with."""
-    from advisor.whatif.budget import allowed, begun_in
+    from advisor.whatif.budget import Allowed, allowed, begun_in
+
+    def planned(of: Allowed | None) -> "tuple[Plan, ScalingPlan | None]":
+        return _planned(path, points if of is None else replace(points, **vars(of)), here=True)
 
     found = begun_in(output) if where.resume or where.only else None
     if found is None:
-        budget_s, spent_s = units.parse_duration(budget, field="--budget"), signs.spent_s()
-        signs.say("answering the base, to see what the budget allows")
-        found = allowed(plan, budget_s, workers=_workers(plan, where), spent_s=spent_s)
-    return dict(vars(found))
+        budget_s, spent_s = units.parse_duration(points.budget or "", field="--budget"), signs.spent_s()
+        signs.say("trying all points, to see what the budget allows")
+        found = allowed(
+            lambda of: planned(of)[0],
+            budget_s,
+            where=_where(plan, where),
+            workers=_workers(plan, where),
+            spent_s=spent_s,
+        )
+    return planned(found)
 
 
 def _planned(path: Path, points: Points, *, here: bool) -> "tuple[Plan, ScalingPlan | None]":
@@ -160,7 +170,8 @@ def _tell(swept: "Swept", scaled: "ScalingPlan | None", buy: str | None, output:
     if isinstance(found, Findings):
         changes = changes_that_pay(found)
         changed = next_line("simulate", "simulated with the change that pays most", changes=changes)
-        page = whatif_page(found, (changed if changes else next_line("advise", "advice", output="out/advice"),))
+        divided = next_line("advise", "advice", output="out/advice", vary=None, budget=None)
+        page = whatif_page(found, (changed if changes else divided,))
     else:
         page = scaling_page(found)
 

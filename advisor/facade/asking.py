@@ -11,7 +11,8 @@ from typing import Any, get_args
 from advisor.advise.advice import advice_of
 from advisor.advise.export import export_files
 from advisor.advise.objectives import Objective
-from advisor.advise.recommendation import VARIED, Recommendation, recommend
+from advisor.advise.recommendation import Recommendation, recommend
+from advisor.advise.strategies import vary_of
 from advisor.cluster import PROGRAMS, ClusterWish, measure_here
 from advisor.facade.kept import kept_in
 from advisor.report import simulation
@@ -144,7 +145,8 @@ def advise(  # noqa: PLR0913 - all by name
     Raises ScenarioError if the scenario cannot be used.
 
     `objective`: what is to be least: `mean`, `p95`, `worst`, `cost` or `energy`.
-    `vary`: of `partition`, `allocation` and `scheduling`; by default the first two, if the application allows it.
+    `vary`: of `partition`, `allocation` and `scheduling`; by default the first two, if the application allows it, and
+    so with `scheduling` alone.
     `strategies`: partitioners of your own, functions of a scenario that return units for each PE or each core: compared
     with all others, each by the name of its function.
     `budget`: what the search may take, `"20s"` or a number of seconds; without one it ends by itself.
@@ -153,17 +155,16 @@ def advise(  # noqa: PLR0913 - all by name
     `folder`: where host files, the advice and a report go, which `apportion rerun` makes again.
     """
     given.check_choice(objective, get_args(Objective), where="advise: objective")
-    varied = (vary,) if isinstance(vary, str) else vary
-    for name in varied or ():
-        given.check_choice(name, VARIED, where="advise: vary")
+    words = vary.split(",") if isinstance(vary, str) else list(vary or ())
     scenario = load(what)
+    varied = vary_of(words, scenario, where="advise: vary")
     drawn: dict[str, Any] = {
         "replications": _count(replications, "advise: replications", least=1),
         "seed": _count(seed, "advise: seed"),
         "level": _level(level, "advise: level"),
     }
     budget_s = None if budget is None else _budget(budget, "advise: budget")
-    stated = {"objective": objective, "vary": _vary(varied), "budget": budget_s and f"{budget_s:g}s"}
+    stated = {"objective": objective, "vary": ",".join(words) or None, "budget": budget_s and f"{budget_s:g}s"}
     whole = _whole(what)
     if strategies:
         whole = scenario = _with_strategies(scenario, strategies)
@@ -226,6 +227,7 @@ def what_if(  # noqa: PLR0913 - all by name
         "seed": _count(seed, "what_if: seed"),
         "level": _level(level, "what_if: level"),
     }
+    given.whole(workers, where="what_if: workers", least=0)
     texts = [f"{one.path}={','.join(one.values)}" for one in varied(vary)] if buy is None and vary is not None else None
     budget_s = None if budget is None else _budget(budget, "what_if: budget")
     with kept_in(folder, "whatif", _whole(what), vary=texts, budget=budget_s, **asked) as (place, whole):
@@ -329,14 +331,6 @@ def _with_strategies(scenario: Scenario, strategies: object) -> Scenario:
     for one in made.configurations:
         scenario.program(one)  # refuses units that are not all that there is to do
     return scenario.with_configurations((*scenario.configurations, *made.configurations))
-
-
-def _vary(varied: Sequence[str] | None) -> str | None:
-    """What varies, in the word that the command line has for it."""
-    names = set(varied or ())
-    if "scheduling" in names:
-        return "scheduling"
-    return ("both" if len(names) > 1 else names.pop()) if names else None
 
 
 def _path_of(what: object) -> Path:

@@ -110,6 +110,7 @@ def map(  # noqa: A001 - `ap.map`
     loaded = [_writable(load(one)) for one in scenarios]
     if not loaded:
         raise ScenarioError("map: there is no scenario; give some")
+    given.whole(workers, where="map: workers", least=0)
     asked = Question(question, _name_of(question, folder))
     if workers > 0:
         _check_importable(question)

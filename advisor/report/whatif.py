@@ -73,19 +73,7 @@ def _picture(found: Findings) -> tuple[tuple[blocks.Block, ...], ...]:
     of = "single changes" if alone else "points"
     first = f"The {len(shown)} {of} that gain most of {len(ranked)}" if len(shown) < len(ranked) else of.capitalize()
     caption = f"{first}, on the same draws as the scenario as it is. Thin: holds for all {found.comparisons} together."
-    return ((blocks.Figure(figure, caption),), _picture_facts(found)) if figure else ()
-
-
-def _picture_facts(found: Findings) -> tuple[blocks.Block, ...]:
-    """The best point against the base, as predicted makespans."""
-    most = found.points[0] if found.pays_most is None else found.points[found.pays_most]
-    rows = []
-    for one in [found.points[0], *([most] if most.point else [])]:
-        took = None if one.own is None else one.own.makespan_s
-        if took is not None:
-            rows.append(plots.Makespan.of(words.named(found, one), took))
-    drawn = plots.makespans(rows, level=found.drawn.held)
-    return (blocks.Figure(drawn, "Makespan as it is, and with the change that pays most."),) if len(rows) > 1 else ()
+    return ((blocks.Figure(figure, caption),),) if figure else ()
 
 
 def changes_that_pay(found: Findings) -> list[str]:
@@ -101,7 +89,14 @@ def _facts(found: Findings) -> dict[str, str]:
     points, failed = counted(len(found.points), "point"), ""
     if lost := words.failures(found):
         failed = f"{counted(sum(len(some) for _, some in lost), 'point')} without an answer: {lost[0][0]}"
-    return {"Rests on": f"{points} on the same draws: {wording.rests_text(found.drawn)}; predicted", "Failed": failed}
+    most = found.points[found.pays_most or 0]
+    idle = {words.named(found, one): one.advice.idle for one in (*found.by_gain()[:1], most) if one.advice}
+    said = "; ".join(f"{name}: {text}" for name, text in idle.items() if text)
+    return {
+        "Rests on": f"{points} on the same draws: {wording.rests_text(found.drawn)}; predicted",
+        "Idle": said,
+        "Failed": failed,
+    }
 
 
 def _first_rows(found: Findings) -> blocks.Table | None:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from advisor.advise.recommendation import recommend
 from advisor.advise.strategies import usual_vary
-from simulator import AS_NOW, Scenario, ScenarioError
+from simulator import AS_NOW, Scenario, ScenarioError, idle_cores
 from simulator.experiments.sweep import Ask, simulated, times_of
 
 ADVISED, EQUAL = "advised", "equal"
@@ -36,6 +36,7 @@ class Advised:
                 "varied": list(recommendation.varied),
                 "partition": list(chosen.partition),
                 "pes": [pes[place].name for place in chosen.placement],
+                "idle": None if (idle := idle_cores(scenario, chosen)) is None else idle.text,
             },
             "warnings": list(scenario.with_configurations((chosen,)).warnings),
         }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from advisor import wording
 from advisor.whatif.advised import asking
-from advisor.whatif.budget import allowed, begun_in
+from advisor.whatif.budget import Allowed, allowed, begun_in
 from advisor.whatif.findings import Findings, findings_of
 from advisor.whatif.purchases import read_purchases
 from simulator import (
@@ -124,12 +124,17 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
     """
     asked: dict[str, Any] = {"buy": buy, "zipped": zipped, "advise": advise, "seed": seed, "level": level}
     changes = varied(vary) if buy is None else ()
-    plan = plan_whatif(scenario, changes, replications=replications, **asked)
-    if budget_s is not None:
-        of = (begun_in(Path(folder)) if resume and folder else None) or allowed(plan, budget_s, workers=workers)
-        plan = plan_whatif(scenario, changes, replications=of.replications, runs=of.runs, **asked)
+
+    def planned(of: Allowed | None) -> Plan:
+        count, runs = (replications, None) if of is None else (of.replications, of.runs)
+        return plan_whatif(scenario, changes, replications=count, runs=runs, **asked)
+
+    plan = planned(None)
     if where is None and workers > 0:
         where = partial(local, min(workers, len(plan.points)))
+    if budget_s is not None:
+        of = begun_in(Path(folder)) if resume and folder else None
+        plan = planned(of or allowed(planned, budget_s, where=where, workers=min(workers, len(plan.points))))
     swept = sweep(plan, where, folder=None if folder is None else Path(folder), resume=resume, progress=progress)
     return WhatIf(swept, findings_of(swept, buy))
 

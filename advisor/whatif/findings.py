@@ -44,6 +44,8 @@ class PointAdvice:
     varied: tuple[str, ...]
     partition: tuple[int, ...]
     pes: tuple[str, ...]
+    idle: str | None
+    """Cores that it leaves idle, as a sentence."""
 
     @property
     def shares(self) -> list[str]:

@@ -75,18 +75,18 @@ class Outcomes:
 
         `own`: the configuration that is compared, by default the best of each point.
         """
-        base_s, others_s, base_reach_s, reach_s = self._rows(base, others, own)
+        base_s, others_s, base_reach_s, reach_s = self.compared(base, others, own)
         reach = base_reach_s / reach_s
         return gains(base_s, others_s, self.how, comparisons=comparisons, reach=reach)
 
     def differences(self, base: Any, others: Any) -> list[Ends]:
         """How much longer each of the others takes than a point, in the mean of paired replications."""
-        base_s, others_s, base_reach_s, reach_s = self._rows(base, others, None)
+        base_s, others_s, base_reach_s, reach_s = self.compared(base, others)
         how: dict[str, Any] = {"level": self.level, "deterministic": self.deterministic}
         found = intervals.of_difference(base_s, others_s, self.truths, **how).reaching(reach_s - base_reach_s)
         return _rows(np.mean(others_s, axis=1) - np.mean(base_s, axis=-1), found)
 
-    def _rows(self, base: Any, others: Any, own: int | None) -> tuple[Floats, Floats, Floats, Floats]:
+    def compared(self, base: Any, others: Any, own: int | None = None) -> tuple[Floats, Floats, Floats, Floats]:
         """Makespans of both, and what their means reach to where either of them does."""
         places = [(points, self.best[points] if own is None else own) for points in (base, others)]
         times = [self.makespans_s[place] for place in places]

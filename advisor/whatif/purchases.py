@@ -102,15 +102,19 @@ def bought_of(
 
 def _not_behind(outcomes: Outcomes, rows: Sequence[Bought]) -> list[bool]:
     """Whether each is not surely behind the first one per price by more than 1 %; intervals of all hold together."""
-    base_s, own_s = (outcomes.own_s(np.array(points)) for points in ([0], [one.point for one in rows]))
+    points = np.array([one.point for one in rows])
+    base_s, own_s, base_reach_s, reach_s = outcomes.compared(np.zeros_like(points), points)
     price = np.array([[one.price] for one in rows])
     means_s = own_s.mean(axis=1, keepdims=True)
-    gains = base_s.mean() / means_s
+    gains = base_s.mean(axis=1, keepdims=True) / means_s
     # varies over replications as the gain does, which is its mean
     values = (gains - 1 + (base_s - gains * own_s) / means_s) / price
     level = together(outcomes.level, len(rows) - 1)
     how: dict[str, Any] = {"level": level, "deterministic": outcomes.deterministic}
     found = intervals.of_difference(values[0], values, outcomes.truths, **how)
+    reach = (base_reach_s / reach_s - 1) / price[:, 0]
+    rates = np.where(np.isnan(reach), (gains[:, 0] - 1) / price[:, 0], reach)
+    found = found.reaching(np.where(np.isnan(reach) & np.isnan(reach[0]), np.nan, rates - rates[0]))
     return [not high < -MARGIN * values[0].mean() for high in found.high.tolist()]
 
 

@@ -82,7 +82,7 @@ if MPICH:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--vary", "speed"], "--vary: 'speed' cannot vary; name partition, allocation, both"),
+        (["--vary", "speed"], "--vary: it is 'speed'; give one of partition, allocation, both, scheduling"),
         (
             ["--vary", "partition", "--oversubscribe"],
             "--oversubscribe has no effect with --vary partition: leave it out, or use it with --vary allocation or bo",

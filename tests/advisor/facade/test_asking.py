@@ -1,6 +1,7 @@
 """The module `apportion`: it costs nothing to import, takes paths, names and scenarios, and its answers print."""
 
 import doctest
+import json
 import sys
 
 import apportion as ap
@@ -9,6 +10,7 @@ import pytest
 
 import advisor
 import simulator as sim
+from advisor.report.whatif import whatif_page
 
 STENCIL = {"n": 400, "iterations": 20}
 
@@ -70,6 +72,23 @@ def test_partitioners_of_ones_own_are_compared_by_name_and_a_bad_one_changes_not
     worse = ap.advise("two-cores", strategies=[by_speed, all_to_the_first], **asked)
     assert worse.configuration == found.configuration
     assert worse.predicted == found.predicted
+
+
+@pytest.mark.parametrize("words", ["scheduling", "partition,scheduling"])
+def test_python_and_the_command_line_vary_the_same(apportion, tmp_path, words):
+    path = tmp_path / "wide.yaml"
+    ap.save(small({"as-now": "one-per-core"}), path)
+    printed = json.loads(apportion("advise", path, "--vary", words, "--json")[1])
+    found = ap.advise(path, vary=words.split(","))
+    assert list(found.varied) == printed["varied"]
+    assert printed["recommended"] == found.configuration.name
+
+
+def test_a_what_if_names_cores_that_the_new_division_leaves_idle():
+    found = ap.what_if("three-pes", {"platform.link.bandwidth": ["/1000"]}, advise=True, replications=5).found
+    assert found.points[0].advice.idle is None
+    assert found.points[1].advice.idle.startswith("2 of 3 cores stay idle: ")
+    assert found.points[1].advice.idle in dict(whatif_page(found).facts.items)["Idle"]
 
 
 def test_answers_print_their_makespan_with_its_interval():

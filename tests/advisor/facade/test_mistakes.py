@@ -135,6 +135,14 @@ IN_PYTHON = {
         lambda: ap.what_if("three-pes", {"platform.link.bandwidth": 2}),
         "what_if: vary: platform.link.bandwidth: it is 2; give a list of values, such as ['x1', 'x2']",
     ),
+    "workers": (
+        lambda: ap.map(ap.simulate, ["two-cores"], workers=-1),
+        "map: workers: it is -1; give a whole number of at least 0",
+    ),
+    "workers-of-points": (
+        lambda: ap.what_if("three-pes", {"platform.link.bandwidth": ["x2"]}, workers=-1),
+        "what_if: workers: it is -1; give a whole number of at least 0",
+    ),
     "load": (
         lambda: ap.PE("core0", "desk", {"dgemm": 1e9}, load="load.csv"),
         (

@@ -7,7 +7,6 @@ import pytest
 
 from advisor.cli import whatif as command
 from advisor.whatif import budget, plan_whatif
-from advisor.whatif.budget import allowed
 from simulator import ScenarioError, run, whatif
 from tests.support.command_line import APPORTION, ROOT
 from tests.support.real_sweeps import PATIENCE_S, contents, finished, run_to_end, start, until
@@ -20,17 +19,20 @@ EACH_S = 0.01
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that stands still but for what is simulated."""
-    now = [0.0]
+    """A clock that stands still but for what is simulated; how many times as long points take as the base."""
+    now, slow = [0.0], [1.0]
 
     def slowly(scenario, **how):
         now[0] += EACH_S * how["replications"]
         return run(scenario, **how | {"replications": 1})
 
+    def swept(plan, _):
+        now[0] += slow[0] * EACH_S * plan.replications * len(plan.points)
+
     monkeypatch.setattr(budget, "run", slowly)
-    monkeypatch.setattr(
-        budget, "time", type("clock", (), {"monotonic": lambda: now[0], "process_time": lambda: now[0]})
-    )
+    monkeypatch.setattr(budget, "sweep", swept)
+    monkeypatch.setattr(budget, "time", type("clock", (), {"monotonic": lambda: now[0]}))
+    return now, slow
 
 
 def plan_of(tmp_path, values, **asked):
@@ -40,36 +42,49 @@ def plan_of(tmp_path, values, **asked):
     )
 
 
+def allowed(tmp_path, values, budget_s, *, spent_s=0.0, **asked):
+    """What is allowed of these points."""
+
+    def planned(of):
+        return plan_of(tmp_path, values, **asked | ({} if of is None else vars(of)))
+
+    return budget.allowed(planned, budget_s, where=None, workers=0, spent_s=spent_s)
+
+
+@pytest.mark.parametrize("slowness", [0.2, 1.0, 3.0])
+@pytest.mark.parametrize("values", ["x2,x4,x8", "2Mbit/s,3Mbit/s,4Mbit/s,5Mbit/s,6Mbit/s,7Mbit/s,8Mbit/s"])
+def test_all_points_end_within_the_time_and_use_most_of_it(tmp_path, clock, values, slowness):
+    """Whatever they take beside the base, by which the first guess is made."""
+    now, slow = clock
+    slow[0] = slowness
+    for budget_s in (50.0, 100.0):
+        begun_s = now[0]
+        one = allowed(tmp_path, values, budget_s)
+        points = len(plan_of(tmp_path, values).points)
+        ends_s = now[0] - begun_s + slowness * EACH_S * one.replications * points
+        assert 0.8 * budget_s < ends_s < budget_s
+
+
 @pytest.mark.usefixtures("clock")
-def test_a_longer_budget_allows_as_many_times_more_and_more_points_less(tmp_path):
-    plan, many = (
-        plan_of(tmp_path, "x2,x4,x8"),
-        plan_of(tmp_path, "2Mbit/s,3Mbit/s,4Mbit/s,5Mbit/s,6Mbit/s,7Mbit/s,8Mbit/s"),
-    )
-    one, two = (allowed(plan, seconds, workers=0).replications for seconds in (50.0, 100.0))
-    assert two == pytest.approx(2 * one, rel=0.01)
-    assert 0.5 * 100 < len(plan.points) * two * EACH_S < 100
-    assert allowed(many, 100.0, workers=0).replications == pytest.approx(two * 5 / 9, rel=0.01)
-    assert allowed(plan, 100.0, workers=0) == allowed(plan_of(tmp_path, "x8,x2,x4"), 100.0, workers=0)
-    assert allowed(plan, 100.0, workers=2).replications > 1.4 * two
-    assert allowed(plan, 100.0, workers=0, spent_s=50.0).replications == one
+def test_what_is_allowed_depends_on_no_order_and_on_what_is_spent(tmp_path):
+    assert allowed(tmp_path, "x2,x4,x8", 100.0) == allowed(tmp_path, "x8,x2,x4", 100.0)
+    assert allowed(tmp_path, "x2,x4,x8", 100.0, spent_s=50.0) == allowed(tmp_path, "x2,x4,x8", 50.0)
 
 
 @pytest.mark.usefixtures("clock")
 def test_no_more_is_allowed_than_was_asked_for_and_too_little_says_what_will_do(tmp_path):
-    assert allowed(plan_of(tmp_path, "x2", replications=30), 3600.0, workers=0).replications == 30
-    plan = plan_of(tmp_path, "x2,x4")
+    assert allowed(tmp_path, "x2", 3600.0, replications=30).replications == 30
     with pytest.raises(
         ScenarioError, match=r"budget: 100 ms is too little for 3 points; give more, such as [0-9]+ s"
     ) as caught:
-        allowed(plan, 0.1, workers=0)
+        allowed(tmp_path, "x2,x4", 0.1)
     needed_s = float(caught.value.lines[0].split()[-2])
-    assert allowed(plan, needed_s, workers=0).replications >= budget.FEW
+    assert allowed(tmp_path, "x2,x4", needed_s).replications >= budget.FEW
 
 
 def test_what_was_divided_is_divided_again_with_as_many_runs_at_each_point(tmp_path):
     plan = plan_of(tmp_path, "x2", advise=True, replications=10)
-    found = allowed(plan, 60.0, workers=0)
+    found = allowed(tmp_path, "x2", 60.0, advise=True, replications=10)
     assert found.replications == 10
     assert found.runs > 10
     limited = plan_of(tmp_path, "x2", advise=True, replications=10, runs=found.runs)
@@ -90,7 +105,7 @@ def test_a_folder_keeps_what_was_allowed_and_goes_on_with_it(apportion, tmp_path
     assert (given["replications"], "budget" in given) == (60, False)
     whole = contents(out)
     finished(out)[0].unlink()
-    monkeypatch.setattr(budget, "allowed", lambda *_, **__: pytest.fail("the base was answered once more"))
+    monkeypatch.setattr(budget, "allowed", lambda *_, **__: pytest.fail("all points were tried once more"))
     code, _, errors = apportion(*asked, "--budget", "10s", "--resume")
     assert (code, contents(out)) == (0, whole), errors
     code, _, errors = apportion(*(one for one in asked if one != "--as-is"), "--budget", "60s", "--resume")

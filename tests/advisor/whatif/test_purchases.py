@@ -1,5 +1,7 @@
 """What to buy: gains per price depend on no order of purchases, on none that nobody must choose, and on no money."""
 
+from types import MappingProxyType
+
 import numpy as np
 import pytest
 
@@ -11,10 +13,11 @@ from tests.support.sweep_points import write
 
 TIMES = {"fast: 1": 0.8, "25GbE": 0.9, "slow: 1": 1.0}
 """What is bought, and how long it takes where the scenario as it is takes 1."""
+NOTHING = MappingProxyType({})
 PRICES = {"fast: 1": 8000.0, "25GbE": 3000.0, "slow: 1": 500.0}
 
 
-def bought(tmp_path, prices, *, seed=0, times=TIMES, noise=0.01):
+def bought(tmp_path, prices, *, seed=0, times=TIMES, noise=0.01, reaches=NOTHING):
     """What is found where purchases take a known time in the mean, by draws that all share and some of their own."""
     text = ", ".join(f"{name} at {price:g}" for name, price in prices.items())
     plan = plan_whatif(write(tmp_path), (), buy=text, replications=40)
@@ -27,7 +30,10 @@ def bought(tmp_path, prices, *, seed=0, times=TIMES, noise=0.01):
     def takes(point, _):
         return 1 + common if point == 0 else times[names[point - 1]] * (1 + common) + own[names[point - 1]]
 
-    found = findings_of(swept_of(plan, takes), text)
+    swept = swept_of(plan, takes)
+    for name, reach_s in reaches.items():
+        swept.documents[plan.points[names.index(name) + 1].hash]["configurations"][0]["reach_s"] = reach_s
+    found = findings_of(swept, text)
     return found, {one.name: one for one in found.bought}
 
 
@@ -69,6 +75,14 @@ def test_a_tie_is_said_as_a_tie(tmp_path, noise, tied):
     found, rows = bought(tmp_path, prices, times={"fast: 1": 0.8, "25GbE": 0.9}, noise=noise)
     assert [one.tied for one in rows.values()] == ([True, True] if tied else [True, False])
     assert (" are a tie: " in found.sentence.split(".  ")[0]) == tied
+
+
+def test_one_that_a_load_seldom_there_may_bring_nearer_is_a_tie_too(tmp_path):
+    """As for other ties: by what means reach to, not by what was met alone."""
+    prices, times = {"fast: 1": 8000.0, "25GbE": 10000 / 3}, {"fast: 1": 0.8, "25GbE": 0.9}
+    apart = {"times": times, "noise": 1e-5}
+    assert not bought(tmp_path, prices, **apart)[1]["fast: 1"].tied
+    assert bought(tmp_path, prices, **apart, reaches={"fast: 1": 0.78})[1]["fast: 1"].tied
 
 
 def test_of_purchases_that_gain_nothing_none_is_said_to_pay(tmp_path):
