@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -118,6 +118,16 @@ def apportion(capsys: pytest.CaptureFixture[str]) -> Command:
         return code, captured.out, captured.err
 
     return run
+
+
+@pytest.fixture(scope="module")
+def quick_advice() -> Iterator[None]:
+    """Advice for measured hosts from so few simulated runs that it takes a second in place of ten."""
+    from advisor.advise.recommendation import recommend
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("advisor.cluster.recommend", functools.partial(recommend, runs=100))
+        yield
 
 
 @pytest.fixture

@@ -1,16 +1,11 @@
 """How often stated intervals of paired differences between policies hold: experiments against truth over many streams.
 
-`python -m tests.studies.job_coverage [--experiments 1000] [--truth 20000] [--seed 1] [--case streams|weeks|users]
-[--jobs 2]` prints, for each case, metric and pair, the share of the experiments whose interval holds the truth, with
-the binomial interval of that share. The truth is the mean difference over streams of a stationary generator that is in
-this file and shares no code with what is judged. An experiment has either so many streams of the generator, or one
-stream that is a log: its weeks, or its users, are drawn again and run again.
+Of each case, metric and pair, `study` has the share of the experiments whose interval holds the truth, with the
+binomial interval of that share. The truth is the mean difference over streams of a stationary generator that is in this
+file and shares no code with what is judged. An experiment has either so many streams of the generator, or one stream
+that is a log: its weeks, or its users, are drawn again and run again.
 """
 
-import argparse
-import os
-import sys
-import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -28,7 +23,6 @@ CHOICES = alternatives(
     [read_policy("easy"), read_policy("easy shortest first"), read_policy("sjf easy")], [Estimates()], [PROCESSORS]
 )
 LEVEL = 0.95
-GOAL = (0.93, 0.97)
 
 
 @dataclass(frozen=True)
@@ -147,38 +141,3 @@ def wilson(held, count):
     middle = (share + z * z / (2 * count)) / (1 + z * z / count)
     half = z * np.sqrt(share * (1 - share) / count + z * z / (4 * count**2)) / (1 + z * z / count)
     return middle - half, middle + half
-
-
-def told(row):
-    """A row as text."""
-    low, high = row["interval"]
-    line = f"{row['metric']:14} {row['pair']:40} {100 * row['coverage']:5.1f} % ({100 * low:.1f} to {100 * high:.1f})"
-    if "true" not in row:
-        return line
-    mark = "" if GOAL[0] <= row["coverage"] <= GOAL[1] else "  outside"
-    below, above = row["missed"]
-    return (
-        f"{line}{mark:9} missed {100 * below:.1f} | {100 * above:.1f}  told {row['told']}  true {row['true']:.4g}"
-        f" +/- {row['error']:.2g}  skewness {row['skewness']:.1f}  width {row['width']:.2f}"
-    )
-
-
-def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--experiments", type=int, default=1000)
-    parser.add_argument("--truth", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--case", choices=CASES, action="append")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    asked = parser.parse_args(arguments)
-    for name in asked.case or CASES:
-        begun, case = time.perf_counter(), CASES[name]
-        print(f"{case}, seed {asked.seed}", flush=True)
-        rows = study(case, experiments=asked.experiments, truth=asked.truth, seed=asked.seed, jobs=asked.jobs)
-        for row in rows:
-            print(told(row))
-        print(f"{time.perf_counter() - begun:.0f} s\n", flush=True)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

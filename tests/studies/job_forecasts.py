@@ -1,21 +1,16 @@
 """How often forecasts of starts hold: jobs of the second half of a log that wait, under EASY with limits.
 
-`python -m tests.studies.job_forecasts [--log FILE.swf.gz] [--jobs 2000] [--draws 200] [--seed 1]` prints the share of
-true starts (those of the whole log's run) within the intervals, with an interval of that share by resampled weeks. A
-job's forecast knows what was known at its submission: what had ended, who ran since when, who waited, and limits. Jobs
-that start at once are apart: their start is known, which is checked.
+A job's forecast knows what was known at its submission: what had ended, who ran since when, who waited, and limits. The
+share of true starts, those of the whole log's run, within the intervals has an interval of its own by resampled weeks.
 """
 
-import argparse
 import gzip
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
 
 from advisor.jobs.forecast import StartForecasts
-from simulator import Policy, make_stream, run_jobs
+from simulator import make_stream
 
 LOG = Path(__file__).parents[3] / "shared" / "data" / "jobs" / "swf" / "KTH-SP2-1996-2.swf.gz"
 LEVEL = 0.9
@@ -36,13 +31,6 @@ def log(path, processors):
     return make_stream(path.name, **dict(zip(fields, np.array(jobs).T, strict=True)))
 
 
-def processors_of(path):
-    """MaxProcs of a log's header."""
-    with gzip.open(path, "rt") as lines:
-        found = (line.split(":")[1] for line in lines if line.startswith("; MaxProcs"))
-        return int(next(found))
-
-
 def study(runs, *, jobs, draws, seed):
     """Forecasts of a sample of the second half's jobs that wait: (low, median, high, true, submitted), per job."""
     half = len(runs.stream) // 2
@@ -53,15 +41,6 @@ def study(runs, *, jobs, draws, seed):
     found = [forecasts.of(int(job)) for job in chosen]
     ends = np.array([(one.low_s, one.median_s, one.high_s) for one in found])
     return np.column_stack((ends, runs.start_s[chosen], runs.submit_s[chosen]))
-
-
-def at_once(runs, *, jobs, draws, seed):
-    """Of jobs that start at once, the share of which that is forecast as certain."""
-    half = len(runs.stream) // 2
-    starts = np.flatnonzero(runs.wait_s[half:] == 0) + half
-    chosen = np.random.default_rng(seed).choice(starts, min(jobs, starts.size), replace=False)
-    forecasts = StartForecasts(runs, draws=draws, level=LEVEL, seed=seed)
-    return float(np.mean([forecasts.of(int(job)).at_once for job in chosen]))
 
 
 def held(rows):
@@ -77,30 +56,3 @@ def by_weeks(rows, *, seed, times=4000, level=0.95):
     chosen = np.random.default_rng(seed).integers(0, jobs.size, (times, jobs.size))
     shares = right[chosen].sum(axis=1) / jobs[chosen].sum(axis=1)
     return np.quantile(shares, ((1 - level) / 2, (1 + level) / 2))
-
-
-def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--log", type=Path, default=LOG)
-    parser.add_argument("--jobs", type=int, default=2000)
-    parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args(arguments)
-    processors = processors_of(asked.log)
-    runs = run_jobs(log(asked.log, processors), processors, Policy())
-    begun = time.perf_counter()
-    rows = study(runs, jobs=asked.jobs, draws=asked.draws, seed=asked.seed)
-    low, high = by_weeks(rows, seed=asked.seed)
-    late, early = (rows[:, 3] > rows[:, 2]).mean(), (rows[:, 3] < rows[:, 0]).mean()
-    print(f"{asked.log.name}: {len(rows)} jobs that wait, {asked.draws} draws, seed {asked.seed}")
-    print(f"{100 * LEVEL:.0f} % intervals hold {100 * held(rows).mean():.1f} % ({100 * low:.1f} to {100 * high:.1f})")
-    print(f"starts before: {100 * early:.1f} %, after: {100 * late:.1f} %")
-    print(f"median wait {np.median(rows[:, 3] - rows[:, 4]):.0f} s, width {np.median(rows[:, 2] - rows[:, 0]):.0f} s, "
-          f"error of the median {np.median(np.abs(rows[:, 1] - rows[:, 3])):.0f} s")  # fmt: skip
-    known = at_once(runs, jobs=200, draws=20, seed=asked.seed)
-    print(f"of 200 jobs that start at once, forecast as certain: {100 * known:.1f} %")
-    print(f"{time.perf_counter() - begun:.0f} s")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

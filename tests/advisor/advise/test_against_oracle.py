@@ -15,13 +15,13 @@ from tests.support.advice_oracle import FRESH
 
 CASES = 40
 MISSED = (44, 81, 91, 121, 124, 130, 145, 169, 170, 180, 187, 192, 230, 241, 250, 266, 270, 324, 337)
-"""More cases of the study, once behind by up to 17 %: units not levelled by draws, nor within memory; few counts."""
+"""More cases, once behind by up to 17 %: units not levelled by draws, nor within memory; few counts."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [*range(CASES), *MISSED])
 def test_advice_is_as_good_as_the_best_there_is(number):
-    """Of 40 cases all are near: 5 of 100 may be up to 5 % worse in `python -m tests.studies.advice_study`."""
+    """Of 40 cases all are near: 5 of 100 may be up to 5 % worse."""
     row = against_oracle(number)
     assert row["regret"] <= WORST, row
     assert row["of_record"] <= NEAR or number in MISSED, row

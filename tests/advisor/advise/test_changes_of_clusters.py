@@ -9,7 +9,6 @@ from tests.support.advice_changes import CHANGES
 from tests.support.advice_judged import changed, violated
 
 CASES = 10
-"""The study has more: `python -m tests.studies.advice_study changes`."""
 
 
 @pytest.mark.slow

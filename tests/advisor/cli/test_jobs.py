@@ -57,17 +57,6 @@ def test_each_policy_starts_jobs_by_its_definition(folder):
     assert starts(folder, "--order", "sjf", "--backfill", "none") == {"1": "0", "2": "100", "3": "150", "4": "30"}
 
 
-def test_the_document_has_averages_and_what_they_are_of(folder):
-    found = document("small.swf", "--warm-up", "0", cwd=folder)
-    assert found["averages"]["wait_s"] == pytest.approx((0 + 90 + 0 + 20) / 4)
-    assert found["averages"]["bounded_slowdown"] == pytest.approx((1 + 140 / 50 + 1 + 25 / 10) / 4)
-    assert (found["pes"], found["stream"]["jobs"], found["averages"]["dropped"]) == (4, 4, 0)
-    assert found["policy"]["name"] == "fcfs easy"
-    assert "PEs counted, one pass per instant, estimates limit" in found["policy"]["variant"]
-    assert found["stream"]["notes"][0] == "4 of 4 jobs kept by cleaning strong"
-    assert next(iter(found["provenance"]["inputs"].values())).startswith("sha256:")
-
-
 def test_a_folder_has_the_table_the_page_and_the_manifest(folder):
     done = apportion("jobs", "run", "many.swf", "--processors", "named", "--first", "40", "-o", "out", cwd=folder)
     assert done.returncode == 0, done.stderr

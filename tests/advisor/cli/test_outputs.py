@@ -4,8 +4,6 @@ import inspect
 import itertools
 import json
 import os
-import signal
-import time
 import typing
 
 import pytest
@@ -14,7 +12,7 @@ import typer
 from advisor.cli.commands import LEAVES, root
 from advisor.cli.outputs import FOLDERS, WRITTEN
 from simulator import ScenarioError, files, shipped
-from tests.support.command_line import ROOT, apportion, apportion_here, check_refused, started
+from tests.support.command_line import ROOT, apportion, apportion_here, check_refused
 
 TUTORIAL = ROOT / "scenarios" / "tutorial"
 THREE, QUICK = TUTORIAL / "three-pes.yaml", TUTORIAL / "first-run.yaml"
@@ -391,41 +389,16 @@ def test_verify_refuses_folders_of_other_documents(tmp_path, name):
     refused(tmp_path, f"{tmp_path / 'scenario.yaml'} there can be", tmp_path / "out")
 
 
-def recording(path, *more):
-    return ["calibrate", "load", "-o", str(path), "--interval", "100ms", "--duration", "60s", *more]
-
-
-def rows(path):
-    return sum(not line.startswith("#") for line in path.read_text().splitlines()) if path.exists() else 0
-
-
-def test_a_second_recording_into_one_file_is_refused(tmp_path):
-    path = tmp_path / "load.csv"
-    first = started(*recording(path))
-    try:
-        until = time.monotonic() + 60
-        while rows(path) < 3 and time.monotonic() < until:
-            time.sleep(0.05)
-        second = apportion(*recording(path, "--append"))
-        assert second.returncode == 2
-        assert second.stderr.splitlines()[-1].endswith(f"{path}: {BUSY}")
-    finally:
-        first.send_signal(signal.SIGKILL)
-        first.communicate()
-    kept = rows(path)
-    short = ["100ms" if word == "60s" else word for word in recording(path, "--append")]
-    third = apportion(*short)
-    assert third.returncode == 0, third.stderr  # who was killed holds nobody up
-    assert rows(path) == kept + 1
-    assert [one.name for one in tmp_path.iterdir()] == ["load.csv"]
-
-
 BUSY = "another run is writing there; wait until it has ended, or name another place"
 
 
 def busy_calibration(folder):
     command = ["calibrate", "speed", "--kernel", "triad", "--max-size", "6000", "--method", "gbbp"]
     return [*command, "-o", folder / "m.json"], folder / "m.json.partial"
+
+
+def busy_recording(folder):
+    return ["calibrate", "load", "-o", folder / "load.csv", "--duration", "60s", "--append"], folder / "load.csv"
 
 
 def busy_runs(folder):
@@ -438,13 +411,11 @@ def busy_runs(folder):
     return [*command, "-o", folder / "runs.csv"], folder / "runs.csv"
 
 
-@pytest.mark.parametrize(
-    "busy",
-    [busy_calibration, busy_runs],
-)
+@pytest.mark.parametrize("busy", [busy_calibration, busy_recording, busy_runs])
 def test_the_second_at_one_place_is_refused(tmp_path, busy):
     command, place = busy(tmp_path)
     before = sorted(path.name for path in tmp_path.rglob("*"))
+    place.with_name(f".{place.name}.lock").touch()  # what a killed one leaves
     with files.locked(place) as mine:
         assert mine
         ran = apportion_here(*command)

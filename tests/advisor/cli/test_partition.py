@@ -32,19 +32,6 @@ def test_fupermod_s_file_has_each_device_s_units(tmp_path, document):
     assert [int(count) for *_, count in rows] == units
 
 
-def test_the_document_is_what_the_issue_promises(document):
-    made = document("--method", "functional")
-    assert sum(made["units"]) == 200_000
-    assert made["names"] == ["fast", "slow", "slow", "slow", "gpu"]
-    assert made["makespan_s"] == made["lower_bound_s"] == max(made["times_s"])
-    assert made["optimal"] is True
-    assert made["warnings"] == []
-    assert list(made["provenance"]["inputs"]) == [str(TUTORIAL)]
-    assert made["units"][4] <= 60_000
-    fast_s = made["units"][0] / np.interp(made["units"][0], [1000, 50000, 200000], [9000, 12000, 4000])
-    assert made["times_s"][0] == fast_s
-
-
 def test_an_old_name_of_a_method_is_refused_with_the_new_one(apportion):
     code, _, err = apportion("advise", TUTORIAL, "--units", "10", "--method", "proportional")
     assert (code, err) == (2, "error: --method proportional is called by-speed now; give by-speed\n")

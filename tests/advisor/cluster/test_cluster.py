@@ -23,6 +23,8 @@ from tests.support.rendered import whole
 SIZES = np.array([1e3, 1e5, 1e7])
 BYTES = (1, 256, 4096, 2**15, 2**17, 2**19, 2**21)
 
+pytestmark = pytest.mark.usefixtures("quick_advice")
+
 
 def about(name, cores):
     machine = ABOUT["machine"] | {"host": name, "cores": [{"cpu": n, "siblings": [], "kind": ""} for n in range(cores)]}
@@ -62,7 +64,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def unequal(folder):
+def unequal(folder, quick_advice):  # noqa: ARG001 - its advice is quick too
     cluster = measured(
         measured_host("fast", 4e9),
         measured_host("me@half", 4e9, share=0.5),

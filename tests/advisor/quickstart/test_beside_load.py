@@ -70,6 +70,7 @@ def test_the_order_of_the_matrices_follows_from_the_budget_and_from_what_each_pe
     assert orders[1] < faster < 0.9 * orders[1] * 24 ** (1 / 3)  # B has to reach every PE
 
 
+@pytest.mark.usefixtures("quick_advice")
 def test_a_machine_of_twelve_pes_is_measured_and_advised_in_the_budget(tmp_path):
     budget_s = 12.0
     with stand_in("cores12") as host:

@@ -17,7 +17,7 @@ from tests.support.command_line import APPORTION, apportion, apportion_here
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory):
+def result(tmp_path_factory, quick_advice):  # noqa: ARG001 - its advice is quick
     folder = tmp_path_factory.mktemp("quickstart") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("APPORTION_STATE", str(folder.parent / "state"))

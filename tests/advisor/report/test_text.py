@@ -23,18 +23,10 @@ def squeezed(line: str) -> str:
     return " ".join(line.split())
 
 
-def test_the_answer_comes_first():
-    lines = render_text(sample_document()).splitlines()
-    answer = " ".join(lines[: lines.index("")])
-    assert answer == (
-        "Give 2961 rows to core0 and 1239 to core1: 1.66 times faster than the equal split "
-        "(measured; 1.69 is the most possible)."
-    )
-
-
 @pytest.mark.parametrize(
     ("change", "answer"),
     [
+        ({}, f"{FUNCTIONAL}: 1.66 times faster than the equal split (measured; 1.69 is the most possible)."),
         (
             {"measured_gain": None},
             f"{FUNCTIONAL}: {FASTER} times faster than the equal split (predicted; not really run).",
