@@ -233,7 +233,7 @@ def read_stream(path: str | Path, *, cleaning: str = "strong", machine_processor
     if not lines:
         raise ScenarioError(f"{path}: the file is empty; name {_KINDS}")
     if lines[0].startswith(";") or _JOB.match(lines[0] + " "):
-        return clean(read_swf(path), cleaning, machine_processors=machine_processors)
+        return clean(read_swf(path, machine_processors), cleaning, machine_processors=machine_processors)
     if "|" in lines[0] and any(name in lines[0].split("|") for name in NEEDED):
         return clean(parse_sacct(_text(path), path), cleaning, machine_processors=machine_processors)
     if lines[0].startswith("{") and (b'"profiles"' in head or '"profiles"' in _text(path)):

@@ -23,7 +23,12 @@ EXPORTS = ("csv", "extrap", "extrap-json")
 _FACTS = ("application", "version", "machine", "made")
 _ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)(?:\.\d+)?", re.ASCII)
 _NO_TIME = ("Unknown", "None")
-_SLURM_COUNTS = ("NNodes", "NCPUS", "NTasks", "AllocNodes", "AllocCPUS", "ReqNodes", "ReqCPUS")
+_SLURM_COLUMNS = (
+    *("JobIDRaw", "JobID", "ElapsedRaw", "Elapsed", "State", "Start", "Submit", "End", "JobName", "Cluster"),
+    *("Partition", "NNodes", "NCPUS", "NTasks", "AllocNodes", "AllocCPUS", "ReqNodes", "ReqCPUS"),
+)
+"""Those that are read; others are named."""
+_SLURM_COUNTS = _SLURM_COLUMNS[-7:]
 
 
 def import_runs(
@@ -170,7 +175,10 @@ def _from_sacct(text: str, place: str, application: str | None) -> tuple[list[Ru
             continue
         if _seconds(cells[elapsed]) is None:
             raise ScenarioError(f"{place}:{line}: {elapsed} is {cells[elapsed]!r}; give [DD-]HH:MM:SS or seconds")
-        jobs.setdefault(cells[job].partition("+")[0], []).append(cells)
+        parts = jobs.setdefault(cells[job].partition("+")[0], [])
+        if any(other[job] == cells[job] for other in parts):
+            raise ScenarioError(f"{place}:{line}: job {cells[job]} comes again; print each once, without --duplicates")
+        parts.append(cells)
     records = []
     for parts in jobs.values():
         if not all(map(_completed, parts)):
@@ -180,6 +188,8 @@ def _from_sacct(text: str, place: str, application: str | None) -> tuple[list[Ru
         records.append(_from_job(parts, seconds, application, f"{place}: job {parts[0][job]}: Start or Submit"))
     left_out = [f"{place}: {steps} job steps left out: they repeat their jobs"] if steps else []
     left_out += [f"{place}: {unfinished} jobs left out: not completed"] if unfinished else []
+    unused = [name for name in table.names if name not in _SLURM_COLUMNS]
+    left_out += [f"{place}: columns not used: {', '.join(unused)}"] if unused else []
     if not records:
         raise ScenarioError([f"{place} holds no completed job", *left_out])
     return records, left_out

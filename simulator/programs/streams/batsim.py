@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from simulator.base import files
-from simulator.base.errors import ScenarioError, meant
+from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.programs.streams.cleaning import MOST_FAULTS, MOST_SECONDS, stream_name, tell
 from simulator.programs.streams.stream import Stream, make_stream
 
@@ -17,6 +17,12 @@ __all__ = ["parse_batsim"]
 
 _DELAYS: Final = ("delay", "DelayProfile")
 _SEQUENCES: Final = ("composed", "SequentialCompositionProfile")
+_FIELDS: Final = {
+    "workload": ("nb_res", "jobs", "profiles", "command", "date", "description"),
+    "job": ("id", "subtime", "walltime", "res", "profile"),
+    "profile": ("type", "delay", "seq", "repeat", "nb", "np", "cpu", "com", "command", "runtime"),
+}
+"""What Batsim's files have: fields that count, and some that say where a workload comes from."""
 _MOST_PROCESSORS: Final = 2**31
 _DEEPEST: Final = 50
 """Sequences in sequences."""
@@ -56,7 +62,16 @@ def parse_batsim(text: str, path: Path, *, machine_processors: int | None = None
     workload = _Workload(path, profiles, int(machine))
     rows = list(workload.rows(jobs))
     tell(str(path), workload.faults)
-    return _stream(workload, rows)
+    return replace(_stream(workload, rows), notes=tuple(_unused(document)))
+
+
+def _unused(document: Mapping[str, Any]) -> Iterator[str]:
+    """A line for fields that have no effect."""
+    groups = {"workload": [document], "job": document["jobs"], "profile": document["profiles"].values()}
+    for noun, entries in groups.items():
+        names = dict.fromkeys(name for entry in entries if isinstance(entry, dict) for name in entry)
+        if unused := [name for name in names if name not in _FIELDS[noun]]:
+            yield f"fields of a {noun} that are not used: {some_names(unused)}"
 
 
 def _stream(workload: "_Workload", rows: list[tuple[Any, float, int, float, float, str]]) -> Stream:

@@ -110,12 +110,34 @@ def clean(raw: RawJobs, cleaning: str = "strong", *, machine_processors: int | N
         raise ScenarioError(f"{raw.place}: there is no job in this file that has run{_why(raw)}; name another one")
     part = np.isin(raw.of("status"), PARTS)
     raw = raw.without(part, "the line is about a part of a job, between checkpoints or swaps")
+    _check_ids(raw)
+    chained = int(np.count_nonzero((raw.of("preceding job") > 0) | (raw.of("think time") > 0)))
     raw = _RULES[cleaning](raw, machine)
     if not len(raw):
         wrong = f"no job of {found} is left after cleaning {cleaning}{_why(raw)}"
         raise ScenarioError(f"{raw.place}: {wrong}; choose another cleaning")
     head = f"{len(raw)} of {found} jobs kept by cleaning {cleaning}"
+    if chained:
+        many = (
+            "1 job names a preceding job, which is"
+            if chained == 1
+            else f"{chained} jobs name a preceding job, which is"
+        )
+        told = f"{many} not used (fields 17 and 18): each job comes when its line says"
+        raw = replace(raw, notes=(*raw.notes, told))
     return _stream(replace(raw, notes=(head, *raw.notes)), machine)
+
+
+def _check_ids(raw: RawJobs) -> None:
+    """Refuse jobs that have the number of another one."""
+    _, first, of_job = np.unique(raw.ids, return_index=True, return_inverse=True)
+    again = np.flatnonzero(first[of_job.reshape(-1)] != np.arange(len(raw)))
+    faults = [
+        f"{raw.place}:{raw.lines[k]}: job {raw.ids[k]} comes again, after line {raw.lines[first[of_job[k]]]}; "
+        "give each its own number, or leave one out"
+        for k in again[:MOST_FAULTS]
+    ]
+    tell(raw.place, faults, again.size)
 
 
 def _why(raw: RawJobs) -> str:

@@ -3,14 +3,14 @@
 import datetime
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from simulator.base.errors import meant
+from simulator.base.errors import meant, some_names
 from simulator.base.units import to_number, to_whole
 from simulator.programs.streams.cleaning import (
     BYTES_OF_KB,
@@ -29,11 +29,16 @@ NEEDED: Final = ("JobID", "Submit", "Start", "End")
 _PROCESSORS: Final = ("AllocCPUS", "NCPUS", "ReqCPUS")
 _KNOWN: Final = (
     *(*NEEDED, *_PROCESSORS, "Elapsed", "ElapsedRaw", "Timelimit", "TimelimitRaw", "NNodes", "AllocNodes"),
-    *("User", "Group", "Account", "Partition", "State", "ReqMem", "JobName"),
+    *("User", "Group", "Partition", "State", "ReqMem", "JobName", "Eligible", "JobIDRaw"),
 )
+"""Columns that are read; others are named in a note."""
+_ZONED: Final = "print all times with their zone: SLURM_TIME_FORMAT='%Y-%m-%dT%H:%M:%S%z' sacct ..."
+_WHOLE_SHIFT_S: Final = 1800
+"""Clocks change by multiples of it."""
 _NOBODY_KNOWS: Final = frozenset(("", "Unknown", "None", "N/A", "NONE", "INVALID"))
 _UNLIMITED: Final = frozenset(("UNLIMITED", "Partition_Limit"))
 _TIME = re.compile(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,2}(?:\.\d{1,9})?)")
+_ZONE = re.compile(r"T.*(?:Z|[+-][0-9]{2}:?[0-9]{2})$")
 _MEMORY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([KMGTP]?)([nc]?)")
 _STATUS: Final = {"COMPLETED": 1, "CANCELLED": 5}
 """As the Standard Workload Format counts; all others have failed."""
@@ -45,7 +50,9 @@ def parse_sacct(text: str, path: Path) -> RawJobs:
     """The finished jobs of a text that `sacct -P` printed, in the order of their submission.
 
     Steps of jobs (`123.batch`) are left out, and so are jobs that have not started or not ended; notes say how many.
-    Times carry no zone and are read as UTC, so that second 0 of the stream is the first submission.
+    Times without a zone are read as UTC, so that second 0 of the stream is the first submission; then a job that ran
+    while the clocks changed is refused: end less start is not what elapsed. A job counts as submitted when it was
+    eligible. Components of a heterogeneous job (`123+0`, `123+1`) are one job of all their processors.
     """
     rows = text.split("\n")
     table = _Table(path, tuple(name.strip() for name in rows[0].removesuffix("\r").split("|")))
@@ -70,6 +77,13 @@ class _Table:
     lines: list[int] = field(default_factory=list)
     rows: list[list[float]] = field(default_factory=list)
     left_out: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    seen: dict[str, int] = field(default_factory=dict)
+    """Line of each job or component."""
+    components: dict[str, int] = field(default_factory=dict)
+    """Row of each heterogeneous job."""
+    zones: set[bool] = field(default_factory=set)
+    held: int = 0
+    """Jobs that were not eligible when they were submitted."""
     numbers: dict[str, dict[str, int]] = field(default_factory=lambda: {name: {} for name in _TAKEN})
 
     def check_names(self) -> None:
@@ -99,17 +113,38 @@ class _Table:
             self.left_out[why] = self.left_out.get(why, 0) + 1
             return
         try:
-            values = _job(row)
+            values = _job(row, zoned=self._zoned(row))
         except ValueError as fault:
             self.faults.append(f"{self.path}:{number}: {fault}")
             return
+        if row["JobID"] in self.seen:
+            wrong = f"job {row['JobID']} comes again, after line {self.seen[row['JobID']]}"
+            self.faults.append(f"{self.path}:{number}: {wrong}; print each once, without --duplicates")
+            return
+        self.seen[row["JobID"]] = number
+        self.held += values[FIELDS.index("submission time")] > _instant(row, "Submit")
         for name, column in _TAKEN.items():
             if text := row.get(column, ""):
                 known = self.numbers[name]
                 values[FIELDS.index(name)] = known.setdefault(text, len(known))
-        self.ids.append(row["JobID"])
+        job, component, _ = row["JobID"].partition("+")
+        if component and job in self.components:
+            place = self.components[job]
+            self.rows[place] = _together(self.rows[place], values)
+            return
+        self.components |= {job: len(self.rows)} if component else {}
+        self.ids.append(job)
         self.lines.append(number)
         self.rows.append(values)
+
+    def _zoned(self, row: dict[str, str]) -> bool:
+        """Whether times have zones, or are seconds; ValueError where some have and some have not."""
+        texts = [row.get(name, "") for name in ("Submit", "Eligible", "Start", "End")]
+        zoned = {to_whole(text) is not None or bool(_ZONE.search(text)) for text in texts if text not in _NOBODY_KNOWS}
+        self.zones |= zoned
+        if len(self.zones) > 1:
+            raise ValueError(f"some times have a zone and others have none; {_ZONED}")
+        return zoned == {True}
 
     def raw(self) -> RawJobs:
         """The jobs, from second 0 on."""
@@ -127,11 +162,30 @@ class _Table:
             lines=np.array(self.lines, dtype=np.int64)[order],
             start_unix_s=begin if submit.size else None,
             names={name: tuple(known) for name, known in self.numbers.items() if known},
-            notes=tuple(
-                f"{count} {one if count == 1 else several} {what}"
-                for (one, several, what), count in self.left_out.items()
-            ),
+            notes=(*self._left_out_notes(), *self._notes()),
         )
+
+    def _left_out_notes(self) -> Iterator[str]:
+        for (one, several, what), count in self.left_out.items():
+            yield f"{count} {one if count == 1 else several} {what}"
+
+    def _notes(self) -> Iterator[str]:
+        """What of the table has no effect, or another than it seems."""
+        if self.held:
+            yield f"{self.held} not eligible at once: submitted when they were"
+        if len(partitions := list(self.numbers["partition"])) > 1:
+            yield f"partitions {some_names(partitions)} are taken as one machine"
+        if unused := [name for name in self.names if name not in _KNOWN]:
+            yield f"columns not used: {', '.join(unused)}"
+
+
+def _together(one: list[float], other: list[float]) -> list[float]:
+    """Two components of a heterogeneous job as one job."""
+    first, second = (dict(zip(FIELDS, row, strict=True)) for row in (one, other))
+    most = {name: max(first[name], second[name]) for name in ("run time", "requested time", "requested memory")}
+    sizes = {name: first[name] + second[name] for name in ("allocated processors", "requested processors")}
+    status = first["status"] if first["status"] == second["status"] else 0.0
+    return list((first | most | sizes | {"status": status}).values())
 
 
 def _left_out(row: dict[str, str]) -> tuple[str, str, str] | None:
@@ -147,10 +201,19 @@ def _left_out(row: dict[str, str]) -> tuple[str, str, str] | None:
     return None
 
 
-def _job(row: dict[str, str]) -> list[float]:
+def _job(row: dict[str, str], *, zoned: bool) -> list[float]:
     """The 18 fields of a job; ValueError says what is wrong with a cell."""
     submit, start, end = (_instant(row, name) for name in ("Submit", "Start", "End"))
     run = _elapsed(row, end - start)
+    if row.get("Eligible", "") not in _NOBODY_KNOWS:
+        submit = max(submit, _instant(row, "Eligible"))
+    if not submit <= start <= end:
+        raise ValueError(f"its times are not in the order of submission, start and end; {_ZONED}")
+    more = run - (end - start)
+    shifted = not zoned and more and abs(more - _WHOLE_SHIFT_S * round(more / _WHOLE_SHIFT_S)) <= 1
+    if more > 1 or (abs(more) > 1 and shifted):
+        wrong = f"End less Start is {end - start:.15g} s, and {run:.15g} s elapsed"
+        raise ValueError(f"{wrong}: clocks were changed, or a cell is wrong; {_ZONED}")
     allocated, requested = _whole(row, ("AllocCPUS", "NCPUS")), _whole(row, ("ReqCPUS",))
     values = dict.fromkeys(FIELDS, -1.0)
     values |= {"submission time": submit, "wait time": start - submit, "run time": run}

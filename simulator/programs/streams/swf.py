@@ -1,5 +1,6 @@
 """The Standard Workload Format 2.2: logs of jobs with 18 fields on a line, as archives keep them."""
 
+import codecs
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ import numpy as np
 
 from simulator.base import files
 from simulator.base.arrays import Floats, Ints
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, meant
 from simulator.base.units import to_number
 from simulator.programs.streams.cleaning import FIELDS, MOST_FAULTS, MOST_SECONDS, RawJobs, stream_name, tell
 
@@ -27,10 +28,17 @@ _MOST_WHOLE: Final = 2.0**53
 _MOST_NAMED: Final = 100_000
 """Largest number that a name is kept for."""
 _HEADER = re.compile(r";\s*([A-Za-z]+)\s*:\s*(.*)")
+_COUNT = re.compile(r"[0-9]{1,15}|[0-9]{1,3}(?:,[0-9]{3}){1,4}")
+_UNKNOWN: Final = frozenset(("", "-1", "unknown", "?"))
 _ONCE: Final = frozenset(
     ("Version", "MaxJobs", "MaxRecords", "UnixStartTime", "TimeZone", "TimeZoneString", "MaxNodes", "MaxProcs")
 )
 """Keys that a header has once."""
+_OTHERS: Final = (
+    *("Computer", "Installation", "Acknowledge", "Information", "Conversion", "Preemption", "StartTime", "EndTime"),
+    *("MaxRuntime", "MaxMemory", "AllowOveruse", "MaxQueues", "Queues", "MaxPartitions", "Partitions", "Note", "Notes"),
+)
+"""Further keys of the format, of which nothing is needed here."""
 _NAMED: Final = {
     "User": "user",
     "Group": "group",
@@ -41,8 +49,10 @@ _NAMED: Final = {
 """Keys that give a number a name, and the field that holds such numbers."""
 
 
-def read_swf(path: Path) -> RawJobs:
+def read_swf(path: Path, machine_processors: int | None = None) -> RawJobs:
     """The jobs of a log as they stand in the file, plain or packed with gzip.
+
+    `machine_processors`: in place of what the header says.
 
     Notes
     -----
@@ -52,7 +62,7 @@ def read_swf(path: Path) -> RawJobs:
     header, faults, parts, places = _Header(str(path)), list[str](), list[Floats](), list[Ints]()
     with files.open_lines(path) as stream:
         for first, block in _blocks(stream, path):
-            values, lines = _jobs(header.taken_from(block, first, seen=bool(parts)), path, first, faults)
+            values, lines = _jobs(header.taken_from(block, first), path, first, faults)
             if lines.size:
                 parts.append(values)
                 places.append(lines)
@@ -69,9 +79,10 @@ def read_swf(path: Path) -> RawJobs:
         ids=columns[:, 0].astype(np.int64),
         columns=columns,
         lines=lines,
-        machine_processors=header.processors,
+        machine_processors=header.processors if machine_processors is None else machine_processors,
         start_unix_s=header.start_unix_s,
         names=header.named(),
+        notes=header.notes(),
     )
 
 
@@ -97,8 +108,18 @@ class _Header:
         return float(found) if found is not None and found > 0 else None
 
     def _number(self, key: str) -> int | None:
-        found = re.match(r"[0-9]{1,15}(?![0-9])", self.values.get(key, ""))
-        return int(found[0]) if found else None
+        text = self.values.get(key, "")
+        if text.lower() in _UNKNOWN:
+            return None
+        if not _COUNT.fullmatch(text):
+            raise ScenarioError(f"{self.place}: {key}: {text[:40]!r} is no whole number; write one, such as 1024")
+        return int(text.replace(",", ""))
+
+    def notes(self) -> tuple[str, ...]:
+        """Keys that are nearly those of the format."""
+        known = (*_ONCE, *_NAMED, *_OTHERS)
+        unknown = [(key, meant(key, known)) for key in self.values if key not in known]
+        return tuple(f"{key} in the header is not known{close}" for key, close in unknown if close)
 
     def named(self) -> dict[str, tuple[str, ...]]:
         """By field: the name of each number, empty for those that have none."""
@@ -107,8 +128,8 @@ class _Header:
             for column, given in self.names.items()
         }
 
-    def taken_from(self, block: bytes, first: int, *, seen: bool) -> bytes:
-        """A block of lines with its comments read and blanked out; `seen` is whether there were jobs before it."""
+    def taken_from(self, block: bytes, first: int) -> bytes:
+        """A block of lines with its comments read and blanked out."""
         rest, at, number, counted = bytearray(block), 0, first, 0
         while (mark := block.find(b";", at)) >= 0:
             start, end = block.rfind(b"\n", 0, mark) + 1, block.find(b"\n", mark)
@@ -116,13 +137,12 @@ class _Header:
             if block[start:mark].strip():  # inside a job's line, where it is no number
                 continue
             number += block.count(b"\n", counted, start)
-            seen = seen or bool(rest[counted:start].strip())
             counted = start
-            self._line(number, block[mark:at].decode(errors="replace"), seen=seen)
+            self._line(number, block[mark:at].decode(errors="replace"))
             rest[start:at] = b" " * (at - start)
         return bytes(rest)
 
-    def _line(self, number: int, text: str, *, seen: bool) -> None:
+    def _line(self, number: int, text: str) -> None:
         match = _HEADER.match(text)
         if match is None:
             return
@@ -131,7 +151,7 @@ class _Header:
             numbered = re.match(r"([0-9]{1,6}):?\s+(\S.*)", value)
             if numbered and int(numbered[1]) <= _MOST_NAMED:
                 self.names.setdefault(_NAMED[key], {}).setdefault(int(numbered[1]), numbered[2].strip())
-        elif key in _ONCE and (seen or self.values.get(key, value) != value) and key in self.values:
+        elif key in _ONCE and key in self.values:
             advice = "a log has one header; split the file where another one begins"
             self.faults.append(f"{self.place}:{number}: {key} comes again, and {advice}")
         else:
@@ -145,6 +165,7 @@ def _blocks(stream: Iterable[bytes] | IO[bytes], path: Path) -> Iterator[tuple[i
         total += len(data)
         if total > _MOST_BYTES:
             raise ScenarioError(f"{path}: the log has more than {_MOST_BYTES // 2**30} GiB; split it")
+        data = data.removeprefix(codecs.BOM_UTF8) if total == len(data) else data
         whole, newline, after = data.rpartition(b"\n")
         if newline:
             block = rest + whole + newline

@@ -75,7 +75,7 @@ def streams(draw):
         processors=some(st.integers(1, 64)),
         run_s=some(TIMES),
         limit_s=some(st.one_of(st.just(np.nan), TIMES.filter(bool))),
-        ids=some(st.integers(0, 2**53)),
+        ids=np.array(draw(st.lists(st.integers(0, 2**53), min_size=count, max_size=count, unique=True))),
         memory_bytes=some(st.one_of(st.just(np.nan), st.floats(1, 1e15))),
         machine_processors=64,
         start_unix_s=draw(st.one_of(st.none(), st.integers(1, 2**31).map(float))),

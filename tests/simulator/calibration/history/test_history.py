@@ -259,7 +259,7 @@ def test_slurm_arrays_heterogeneous_jobs_memory_and_what_has_not_ended(tmp_path)
         ({"NNodes": 1.0, "NCPUS": 8.0}, {"total": 600.0}, "2026-11-21T01:00:00+01:00"),
         ({"NNodes": 4.0, "NCPUS": 104.0}, {"total": 602.0}, "2026-11-21T02:00:00+01:00"),
     ]
-    assert [line.partition(": ")[2][:10] for line in left_out] == ["3 job step", "3 jobs lef"]
+    assert [line.partition(": ")[2][:10] for line in left_out] == ["3 job step", "3 jobs lef", "columns no"]
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ def test_what_is_left_out_is_counted(tmp_path):
         "1 job dropped: not started",
         "1 job dropped: cancelled before the start",
         "1 job dropped: not ended",
+        "partitions long, short are taken as one machine",
     )
 
 
