@@ -79,7 +79,7 @@ def test_advice_for_equal_work_varies_the_allocation():
 
 
 def test_the_document_ranks_with_chances_and_knows_what_is_certain():
-    found = recommend(scenario([pe("a", 2e9), pe("b", 1e9)], 90, link=LINK))
+    found = recommend(scenario([pe("a", 2e9), pe("b", 1e9)], 90, link=LINK), runs=60)
     advice = advice_of(scenario([pe("a", 2e9), pe("b", 1e9)], 90), found, top=2)
     document = advice.to_dict()
     assert read_advice(json.loads(json.dumps(document)), "advice.json") == advice
@@ -102,7 +102,7 @@ def test_the_document_ranks_with_chances_and_knows_what_is_certain():
 def test_several_cores_under_load_still_run_one_process_at_full_speed():
     """Two cores and one competitor: `idle` leaves a whole core, so both PEs are alike."""
     busy = replace(pe("b", 1e9, trace([0.0], [1.0], 1.0), "idle"), cores=2)
-    found = recommend(scenario([pe("a", 1e9), busy], 100, link=LinkModel.from_latency(1e-9, 1e12)))
+    found = recommend(scenario([pe("a", 1e9), busy], 100, link=LinkModel.from_latency(1e-9, 1e12)), runs=60)
     assert {c.name: c.partition for c in found.candidates}["equal"] == (50, 50)
     assert found.strategies.also["functional"] == "equal"
 
@@ -117,7 +117,7 @@ def on_nodes(memories, *, n=100):
 def test_what_memory_does_not_hold_is_left_out():
     """A worker of k rows holds B and its rows of A and C: 8 (n^2 + 2 n k) bytes."""
     made = on_nodes([10**6, 8 * (100**2 + 2 * 100 * 20)])
-    found = recommend(made, vary=("partition", "allocation"))
+    found = recommend(made, vary=("partition", "allocation"), runs=60)
     assert found.configuration.partition[1] <= 20
     assert {"equal", "functional"} & set(found.baselines) == set()
     assert "within-memory" in found.baselines

@@ -75,7 +75,7 @@ def test_none_without_loads_and_bad_links_and_none_twice():
     known = core_baselines(slow)
     assert [one.name for one in loaded_baselines(slow, known, cores=True)] == ["without-old3"]
     two = cluster({"a": 2e9, "b": 1e9}, cores=1, loads={"b": DAY})
-    found = recommend(two, vary=("partition",), confirm=0)
+    found = recommend(two, vary=("partition",), confirm=0, runs=50)
     assert "by-loaded-speed" in found.baselines
     assert "without-b" not in found.baselines  # it is the fastest PE
     assert "one-per-node" not in recommend(cluster(EIGHT), confirm=0, runs=50).baselines

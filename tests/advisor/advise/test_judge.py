@@ -86,7 +86,7 @@ def priced(prices=(3.0, 0.5), **more):
 
 def test_the_cheapest_run_is_on_the_node_with_the_least_price_per_work():
     """Alone, slow costs 0.5 an hour for 2 n^3 / 1e9 s, fast 3 an hour for half as long; both more than slow."""
-    found = recommend(priced(), objective="cost")
+    found = recommend(priced(), objective="cost", runs=60)
     assert found.configuration.partition == (0, 600) or found.configuration.placement == (1,)
     assert found.ranking.best.value_s == pytest.approx(0.5 / 3600 * 2 * 600**3 / 1e9, rel=0.01)
     assert found.baselines["fastest-pe"].mean == pytest.approx(3.0, rel=0.01)
@@ -96,7 +96,7 @@ def test_the_cheapest_run_is_on_the_node_with_the_least_price_per_work():
 
 def test_energy_is_power_times_time_of_the_pes_that_take_part():
     made = priced(power_w=100.0)
-    found = recommend(made, objective="energy")
+    found = recommend(made, objective="energy", runs=60)
     work = 2 * 600**3
     assert found.ranking.best.value_s == pytest.approx(100 * work / 2e9, rel=0.01)  # fast alone
     assert found.baselines["equal"].mean == pytest.approx(200 * (work / 2) / 1e9 / (100 * work / 2e9), rel=0.01)
@@ -113,9 +113,9 @@ def test_more_processes_than_cores_only_where_asked_for():
     """Under a fair load of one, two processes get two thirds of the PE, one gets half."""
     busy = trace([0.0], [1.0], 1.0)
     made = scenario([pe("a", 1e9, busy), pe("b", 1e9)], 200, link=LINK)
-    plain = recommend(made)
+    plain = recommend(made, runs=60)
     assert len(set(plain.configuration.placement)) == len(plain.configuration.placement)
-    more = recommend(made, oversubscribe=True)
+    more = recommend(made, oversubscribe=True, runs=60)
     assert more.configuration.placement.count(0) > 1
     assert more.predicted.mean < plain.predicted.mean
 
@@ -124,12 +124,12 @@ def test_own_configurations_with_more_processes_than_cores_are_compared_but_not_
     busy = trace([0.0], [1.0], 1.0)
     made = scenario([pe("a", 1e9, busy), pe("b", 1e9)], 200, link=LINK)
     own = Configuration("crowded", (40, 40, 120), (0, 0, 1))
-    found = recommend(made.with_configurations((own,)))
+    found = recommend(made.with_configurations((own,)), runs=60)
     assert found.configuration.name != "crowded"
     assert found.baselines["crowded"].mean < 1
     assert found.compared.ranking[-1].name == "crowded"
     lines = advice_of(made, found).warnings
     assert any("crowded is predicted to be better" in line and "--oversubscribe" in line for line in lines)
-    now = recommend(made.with_configurations((replace(own, name="as-now"),)))
+    now = recommend(made.with_configurations((replace(own, name="as-now"),)), runs=60)
     assert now.configuration.name == "as-now"
     assert any("at the expense of other programs" in line for line in advice_of(made, now).warnings)

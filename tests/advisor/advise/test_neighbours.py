@@ -16,7 +16,7 @@ def channels():
 
 def test_fewer_processes_are_advised_where_more_gain_nothing(channels):
     """Two streams on each of four channels ask for 50 of 40 GB/s already: 6 s, as with sixteen."""
-    made = recommend(channels, confirm=0)
+    made = recommend(channels, confirm=0, runs=200)
     chosen = made.configuration
     used = [pe for pe, units in zip(chosen.placement, chosen.partition, strict=True) if units]
     assert sorted(pe // 4 for pe in used) == [0, 0, 1, 1, 2, 2, 3, 3]
@@ -29,7 +29,7 @@ def test_fewer_processes_are_advised_where_more_gain_nothing(channels):
 def test_as_many_on_a_channel_as_it_serves(capacity, advised):
     """A stream takes 25 GB/s: one keeps a channel of 20 busy, two one of 40, three one of 70, four one of 100."""
     changes = [f"platform.nodes.0.domains.0.capacity={capacity}"]
-    made = recommend(read_template("channels").scenario(changes), confirm=0)
+    made = recommend(read_template("channels").scenario(changes), confirm=0, runs=200)
     assert sum(map(bool, made.configuration.partition)) == advised
 
 
@@ -37,7 +37,7 @@ def test_fewer_processes_on_a_pe_of_many_cores():
     """One channel for a PE of 16 cores: two streams take what sixteen do, 9.6e10 / 2.5e9 / (2 x 0.8) = 24 s."""
     pes = "platform.nodes.0.pes=[{name: node1, cores: 16, speeds: {triad: 2.5 Gunits/s}}]"
     scenario = read_template("channels").scenario([pes, "platform.nodes.0.domains.0.each=16"])
-    made = recommend(scenario, confirm=0)
+    made = recommend(scenario, confirm=0, runs=200)
     assert sum(map(bool, made.configuration.partition)) == 2
     assert made.runs.of(made.configuration.name)[0] == pytest.approx(24.0, rel=1e-4)
 
@@ -79,7 +79,7 @@ def test_a_tie_is_what_loses_one_percent_at_most_to_the_best():
 
 
 def test_the_explanation_names_the_domain_that_binds(channels):
-    found = explain(channels, recommend(channels, confirm=0))
+    found = explain(channels, recommend(channels, confirm=0, runs=200))
     told = documents.to_dict(found)
     (one,) = told["why"]["sharing"]
     assert (one["domain"], one["alike"], one["processes"], one["asked"], one["capacity"]) == (

@@ -20,7 +20,7 @@ COMMANDS = {
     "simulate": ("simulate", THREE, "--replications", "20", "--engine", "process", "-o", "simulated"),
     "rerun": ("rerun", "simulated"),
     "advise": ("advise", THREE, "--replications", "5", "--runs", "60", "-o", "advice"),
-    "whatif": ("whatif", THREE, "--vary", "platform.link.bandwidth=x10", "--replications", "6"),
+    "whatif": ("whatif", THREE, "--vary", "platform.link.bandwidth=x10", "--as-is", "--replications", "6"),
     "scaling": ("whatif", THREE, "--scaling", "strong", "--nodes", "1", "--replications", "5"),
     "jobs run": ("jobs", "run", "log.swf", "-o", "ran"),
     "jobs compare": ("jobs", "compare", *STREAM, "--policies", "easy,sjf easy,fcfs"),

@@ -11,7 +11,9 @@ REPLAYED = {
 }
 
 
-@pytest.mark.parametrize("kind", REPLAYED)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind == "memory")) for kind in REPLAYED]
+)
 def test_a_calibration_ends_with_its_verdict(apportion, kind):
     code, out, _ = apportion("calibrate", kind, "--replay", REPLAYED[kind])
     assert code == 0

@@ -81,7 +81,7 @@ def test_an_explained_advice_tells_why_and_how_far(advised):
 
 def test_a_domain_that_binds_is_on_the_page():
     scenario = load_scenario("channels")
-    found = recommend(scenario, confirm=0)
+    found = recommend(scenario, confirm=0, runs=200)
     document = advice_of(scenario, found, explanation=explain(scenario, found, most_runs=2_000)).to_dict()
     page = Page(render_html(json.loads(json.dumps(document))))
     assert page.faults == []

@@ -74,9 +74,9 @@ def test_on_axes_of_the_callers_it_draws_there_and_in_real_colours(name):
     assert not found & set(_STAND_INS)
 
 
-@pytest.mark.parametrize("kind", ["svg", "pdf"])
-def test_the_same_figure_is_the_same_file(kind, tmp_path):
-    paths = [tmp_path / f"{number}.{kind}" for number in range(2)]
+def test_the_same_figure_is_the_same_file(tmp_path):
+    """As PDF; the drawing in a page: test_plots.py."""
+    paths = [tmp_path / f"{number}.pdf" for number in range(2)]
     for path in paths:
         DRAWN["makespans"].save(path)
     assert paths[0].read_bytes() == paths[1].read_bytes()

@@ -30,7 +30,9 @@ def two(*, latency_s=1e-9, load=None, second=SPEED, replications=1):
 def advised(made, *partition):
     """The recommendation of a partition, whatever the search says."""
     chosen = Configuration.one_each("advised", partition)
-    return replace(recommend(made, confirm=0), configuration=chosen, runs=run(made.with_configurations((chosen,))))
+    return replace(
+        recommend(made, confirm=0, runs=60), configuration=chosen, runs=run(made.with_configurations((chosen,)))
+    )
 
 
 def asked(made, *partition, limit=100_000):

@@ -36,7 +36,7 @@ def made(*bands, replications=400, partitions=((600, 0), (0, 600)), inputs=()):
 def some_advice():
     """Any recommendation, to be filled with other runs."""
     one = scenario([pe("a", SPEED)], N)
-    return recommend(one, confirm=0)
+    return recommend(one, confirm=0, runs=60)
 
 
 def asked(found):

@@ -34,7 +34,7 @@ def test_no_row_and_nothing_else_seen_is_better_than_the_advice(seed, tmp_path, 
 
     monkeypatch.setattr(explanation, "Questions", Noted)
     made = replace(scenario(seed, tmp_path, NAMES[seed % len(NAMES)]), replications=60)
-    found = explain(made, recommend(made, confirm=0))
+    found = explain(made, recommend(made, confirm=0, runs=200))
     assert found.why.others
     for row in found.why.others:
         half = 0.0 if row.high is None else (row.high - row.low) / 2
@@ -72,7 +72,9 @@ configurations: {{equal: {{partition: equal}}}}
 def advised(made, units, placement):
     """The recommendation of a configuration, whatever the search says."""
     chosen = Configuration("advised", units, placement)
-    return replace(recommend(made, confirm=0), configuration=chosen, runs=run(made.with_configurations((chosen,))))
+    return replace(
+        recommend(made, confirm=0, runs=60), configuration=chosen, runs=run(made.with_configurations((chosen,)))
+    )
 
 
 def rows_of(made, units, placement, varied=("partition", "allocation")):

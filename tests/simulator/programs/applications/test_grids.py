@@ -11,7 +11,6 @@ from simulator.programs.applications import make_work
 from simulator.programs.applications.work import shapes
 from simulator.programs.configuration import Configuration
 from tests.simulator.programs.applications.counts import Counts
-from tests.support.collectives import run as follow
 from tests.support.platforms import pe
 
 PARAMETERS = {
@@ -121,27 +120,11 @@ def test_one_row_is_what_it_is_without_a_grid(name):
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_every_message_meets_its_partner(name):
-    for grid in GRIDS:
-        follow(counted(name, grid).columns)
-
-
-@pytest.mark.parametrize("name", PARAMETERS)
 def test_both_engines_agree_to_the_tick_on_every_grid(name):
     made = scenario(name, *(on(name, grid) for grid in GRIDS))
     one, other = (run(made, engine=engine) for engine in ("process", "compiled"))
     for first, second in zip(one.finish_ticks, other.finish_ticks, strict=True):
         np.testing.assert_array_equal(first, second)
-
-
-def test_pencils_of_equal_pes_take_their_exchanges_one_after_the_other():
-    """n = 4 on 2 x 2: three transforms of 4 lines, and an exchange of 128 bytes between them, both ways at once."""
-    pes = tuple(pe(f"pe{index}", SPEED) for index in range(4))
-    platform = Platform.uniform(pes, LinkModel.from_latency(LATENCY_S, BANDWIDTH))
-    application = Application("fft3d", "dgemm", {"n": 4})
-    made = run(Scenario(platform, application, (on("fft3d", (2, 2), {"n": 4}),), 1))
-    expected = 3 * 160 / SPEED + 2 * (LATENCY_S + 128 / BANDWIDTH)
-    assert made.makespan_s[0, 0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_equal_partitions_on_unlike_grids_are_unlike_programs():

@@ -50,13 +50,6 @@ def test_all_phases_by_hand():
     assert found.footprints == [8 * (5 * 3 + 8 + 2 + 1)] * 2
 
 
-def test_all_phases_take_their_time_one_after_the_other():
-    made = simulated({"n": 4, "nb": 2} | ALL, (0, 1), pe("a", SPEED), pe("b", SPEED))
-    chain = 11 + 20 + 3 + 2 + 4 + 8 + 4
-    expected = chain / SPEED + sum(message_s(size) for size in (88, 56, 32, 16))
-    assert made.makespan_s[0, 0] == pytest.approx(expected, rel=1e-9)
-
-
 @pytest.mark.parametrize(("n", "nb"), [(1, 1), (7, 1), (22, 4), (24, 4), (5, 9), (30, 7), (1000, 64)])
 @pytest.mark.parametrize("partition", [(1,), (1, 0, 1), (2, 3, 1)])
 def test_all_operations_are_those_that_hpl_counts(n, nb, partition):

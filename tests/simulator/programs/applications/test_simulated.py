@@ -1,4 +1,4 @@
-"""Every application simulated: two processes by hand, bounds for more, and scenario C of the benchmarks."""
+"""Every application simulated: bounds for three processes, both engines, and scenario C of the benchmarks."""
 
 import numpy as np
 import pytest
@@ -26,38 +26,6 @@ def simulated(name, parameters, *partitions, speeds=None):
     platform = Platform.uniform(pes, LinkModel.from_latency(LATENCY_S, BANDWIDTH))
     configurations = tuple(Configuration.one_each(f"c{i}", partition) for i, partition in enumerate(partitions))
     return run(Scenario(platform, Application(name, "dgemm", parameters), configurations, 1))
-
-
-BY_HAND = {
-    # one after the other: panel, its broadcast, the update of the next owner's columns
-    "hpl": ({"n": 6, "nb": 2}, (1, 1), 24 + 48 + 16 + 32 + 8, [96, 64, 32]),
-    "cholesky": ({"n": 3, "nb": 1}, (1, 1), 3 + 4 + 2 + 2 + 1, [24, 16]),
-    "matmul": ({"n": 4}, (2, 2), 64, [8 * 24, 8 * 8]),
-    "matmul_2d": ({"n": 4, "nb": 2, "grid_rows": 1}, (8, 8), 32 + 32, [64, 64]),
-    # both directions at once
-    "fft": ({"n": 4}, (2, 2), 80 + 80, [64]),
-    "ep": ({"samples": 10, "volume": 6}, (5, 5), 30, [96]),
-    # down, then up, in each of two iterations
-    "stencil": ({"n": 4, "iterations": 2}, (2, 2), 40 + 40, [32, 32, 32, 32]),
-    "sort": ({"n": 8}, (4, 4), 8 + 8, [32]),
-}
-"""Parameters, partition, volume on the longest chain, and the payloads on it."""
-
-
-@pytest.mark.parametrize("name", BY_HAND)
-def test_makespan_of_two_processes_by_hand(name):
-    parameters, partition, volume, payloads = BY_HAND[name]
-    expected = volume / SPEED + sum(message_s(size) for size in payloads)
-    assert simulated(name, parameters, partition).makespan_s[0, 0] == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.parametrize(("pull", "pull_s"), [("1ms", 1e-3), ("0s", 0.0)])
-def test_makespan_of_a_farm_by_hand(pull, pull_s):
-    """4 units of 3 for two processes: each pulls and computes twice, then finds nothing."""
-    parameters = {"units": 4, "volume": 3, "size": 1, "pull": pull}
-    expected = 2 * (pull_s + 3 / SPEED) + pull_s
-    made = simulated("farm", parameters, (1, 1)).makespan_s[0, 0]
-    assert made == pytest.approx(expected, rel=1e-9, abs=3.1e-12), "a pull takes a tick at least"
 
 
 @pytest.mark.parametrize("name", FITTING)

@@ -13,7 +13,7 @@ from simulator.base.errors import ApportionError, ScenarioError
 from simulator.engines import process
 from simulator.platform.networks import Link, Network, Star
 from simulator.platform.nodes import PE, Load, Node, Platform
-from simulator.programs.program import ANY, Barrier, Compute, Delay, Exchange, Farm, ReadWrite, Recv, Send
+from simulator.programs.program import Compute, Delay, ReadWrite, Recv, Send
 from tests.support.applications import fitted
 from tests.support.platforms import flat, trace
 from tests.support.programs import scenarios
@@ -75,14 +75,6 @@ def test_what_takes_no_time_is_one_slice_per_instant(shown):
         ("600 x recv", 0),
     ]
     assert sum(event["ph"] == "s" for event in events) == 600
-
-
-def test_processes_that_share_a_pe_have_a_thread_each(shown):
-    pes = [PE("one", "n", {"k": flat(1)})]
-    events = shown([[Compute(2, 1), Send(1, 1)], [Recv(0), Compute(3, 1)]], pes=pes)
-    first, second = (e["tid"] for e in events if e["name"] == "thread_name")
-    assert [e["args"]["name"] for e in events if e["name"] == "thread_name"] == ["one, process 0", "one, process 1"]
-    assert slices(events, "compute") == [(first, 0, 2), (second, 4, 3)]
 
 
 def test_loads_and_links_are_counters(shown):
@@ -245,14 +237,3 @@ def test_tutorials(path, tmp_path):
 def test_applications(name, tmp_path):
     for contention in ("none", "fifo", "fair"):
         same_from_both_engines(of_application(name, contention), tmp_path)
-
-
-def test_operations_of_every_kind(shown):
-    farm = Farm(np.array([2.0, 1.0, 4.0]), 1.0, 1, 1.0)
-    rows = [
-        [Recv(ANY), farm, Exchange(1, 1, 7), Barrier(), Delay(2)],
-        [Send(0, 9), farm, Exchange(0, 0, 3), Barrier(), Compute(1, 1)],
-    ]
-    events = shown(rows, network=star([1, 2], contention="fair"))
-    kinds = {event["name"] for event in events if event["ph"] == "X" and "operation" in event.get("args", {})}
-    assert kinds == {"recv", "send", "farm", "exchange", "barrier", "delay", "compute"}
