@@ -15,7 +15,7 @@ from simulator import ApportionError
 TASKS = {
     "Begin": {
         "quickstart": "the whole loop on this machine, in a minute",
-        "new": "a scenario of your cluster, by flags or questions",
+        "new": "a scenario of your cluster, by flags",
         "check": "is a scenario sound, what is in it, for what is it ready",
         "show": "what any file or folder says; nothing: what ships",
     },

@@ -7,7 +7,7 @@ from advisor.cli.declared import REQUIRED, Given, Only, argument, option
 from advisor.cli.inputs import INPUT, located
 from advisor.cli.options import LEVEL, Level
 from advisor.cli.outputs import finish
-from simulator import ScenarioError, calibration, files, models
+from simulator import ScenarioError, calibration, files
 
 if TYPE_CHECKING:
     Targets = calibration.Table | Path
@@ -39,10 +39,6 @@ def predict(
         Level,
         Only(("with a run-time, speed, memory or network model",), _with_intervals, why="which predicts ratios alone"),
     ] = LEVEL,
-    next_run: bool = option(
-        "Say which further run would narrow each prediction most, and its cost.",
-        Only(("with a run-time model",), _model_of),
-    ),
 ) -> None:
     """Predict times with confidence and prediction intervals, in the order of the targets.
 
@@ -56,7 +52,7 @@ def predict(
         raise ScenarioError(f"{model}: kind is {kind!r}; give one of {', '.join(map(repr, _KINDS))}{hint}")
     with files.understood(model, "apportion fit` or `apportion calibrate"):
         runs = kind == "runtime"
-        document = _times(model, targets, level, next_run=next_run) if runs else _others(kind, model, targets, level)
+        document = _times(model, targets, level) if runs else _others(kind, model, targets, level)
         page = prediction_page(model, kind, document)
     finish({"model": str(model)} | document, page)
 
@@ -68,23 +64,13 @@ def _targets(at: list[str]) -> "Targets":
     return calibration.parse_points(at, place="--at")
 
 
-def _times(model: Path, at: "Targets", level: float, *, next_run: bool) -> dict[str, Any]:
+def _times(model: Path, at: "Targets", level: float) -> dict[str, Any]:
     """What a model of run times says of each target, and which further run would tell most."""
     fitted = calibration.load_runtime_model(model)
     values, predictions = calibration.predict_table(fitted, at, level=level)
     entries = predictions.to_list()
     for i, entry in enumerate(entries):
         entry["at"] = {name: float(column[i]) for name, column in values.items()}
-        if next_run:
-            entry["next_runs"] = [
-                {
-                    "at": run.point,
-                    "cost_s": run.cost_s,
-                    "relative_error_now": run.half_width_before,
-                    "relative_error_after": run.half_width_after,
-                }
-                for run in models.advise_next_run(fitted, entry["at"])
-            ]
     return {"method": fitted.method, "level": level, "warnings": list(fitted.warnings), "predictions": entries}
 
 

@@ -9,8 +9,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 SWITCH = "APPORTION_SIGNS"
 """Environment variable: `never` for programs that compare what stands on standard error."""
@@ -42,7 +41,6 @@ class _Signs:
         """Whether standard error is a terminal."""
         self.drawn = False
         """Whether the line stands there now."""
-        self.asking = False
         self.over = True
         """Before the beginning, and after the end."""
         self.lock = threading.RLock()
@@ -92,33 +90,14 @@ def make_way() -> None:
             _write(_ERASE)
 
 
-@contextmanager
-def silent() -> Iterator[None]:
-    """No signs while somebody is asked: the line would stand in the answer."""
-    before, _state.asking = _state.asking, True
-    make_way()
-    try:
-        yield
-    finally:
-        _state.asking = before
-        make_way()
-
-
 def _watch() -> None:
     wait_s = FIRST_S
     while not _state.over:
         time.sleep(max(0.05, _state.heard_s + wait_s - time.monotonic()))
         silent_s = time.monotonic() - _state.heard_s
         if silent_s >= wait_s:
-            _sign()
+            _draw()
             wait_s = EVERY_S if _state.watched else min(MOST_S, max(EVERY_S, time.monotonic() - _state.begun_s))
-
-
-def _sign() -> None:
-    if _state.asking:
-        _state.heard_s = time.monotonic()
-    else:
-        _draw()
 
 
 def _draw() -> None:

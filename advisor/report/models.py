@@ -115,18 +115,12 @@ _ROWS: Mapping[str, tuple[tuple[str, ...], Callable[[Entry], list[str]]]] = {
 
 
 def _time_notes(entry: Entry) -> list[str]:
-    """What was observed there, warnings, and which further run would tell most."""
+    """What was observed there, and warnings."""
     lines = []
     if seen := entry["observed"]:
         mean = units.show_interval(seen["mean"], seen["low"], seen["high"])
         lines.append(f"{_at(entry['at'])}: observed {mean} in {seen['runs']} runs")
     lines += [f"{_at(entry['at'])}: {line}" for line in entry["warnings"]]
-    for run in entry.get("next_runs", ()):
-        now, then = (wording.percent(run[f"relative_error_{when}"], 1) for when in ("now", "after"))
-        lines.append(
-            f"measuring {_at(run['at'])} (about {wording.duration(run['cost_s'])}) would bring the standard error of "
-            f"the mean at {_at(entry['at'])} from {now} to {then}"
-        )
     return lines
 
 

@@ -2,7 +2,8 @@
 
 from advisor.whatif.advised import advised
 from advisor.whatif.asking import WhatIf, plan_whatif, varied, what_if
-from advisor.whatif.findings import Findings, findings_of
+from advisor.whatif.findings import Findings
+from advisor.whatif.judging import findings_of
 from advisor.whatif.scaling import Scaling, ScalingPlan, plan_scaling, read_nodes, scaling_of
 
 __all__ = [

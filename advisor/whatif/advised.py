@@ -5,12 +5,29 @@ from typing import Any, ClassVar
 
 from advisor.advise.recommendation import recommend
 from advisor.advise.strategies import usual_vary
-from simulator import AS_NOW, Scenario, ScenarioError, idle_cores
+from simulator import AS_NOW, Scenario, ScenarioError, documents, idle_cores
 from simulator.experiments.sweep import Ask, simulated, times_of
 
 ADVISED, EQUAL = "advised", "equal"
 NOW = {AS_NOW: "as now", EQUAL: "in equal shares"}
 """What stands beside it, in words: the first of these that was compared."""
+
+
+@dataclass(frozen=True)
+class PointAdvice:
+    """What is recommended at a point."""
+
+    recommended: str
+    varied: tuple[str, ...]
+    partition: tuple[int, ...]
+    pes: tuple[str, ...]
+    idle: str | None
+    """Cores that it leaves idle, as a sentence."""
+
+    @property
+    def shares(self) -> list[str]:
+        """Who gets how much."""
+        return [f"{pe} {part}" for pe, part in zip(self.pes, self.partition, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -29,17 +46,16 @@ class Advised:
         if (now := next((name for name in NOW if name in recommendation.baselines), None)) is not None:
             names[now] = recommendation.strategies.also.get(now, now)
         pes = scenario.platform.pes
-        return {
-            **times_of(runs, names),
-            "advice": {
-                "recommended": chosen.name,
-                "varied": list(recommendation.varied),
-                "partition": list(chosen.partition),
-                "pes": [pes[place].name for place in chosen.placement],
-                "idle": None if (idle := idle_cores(scenario, chosen)) is None else idle.text,
-            },
-            "warnings": list(scenario.with_configurations((chosen,)).warnings),
-        }
+        idle = idle_cores(scenario, chosen)
+        advice = PointAdvice(
+            chosen.name,
+            recommendation.varied,
+            tuple(map(int, chosen.partition)),
+            tuple(pes[place].name for place in chosen.placement),
+            None if idle is None else idle.text,
+        )
+        warnings = list(scenario.with_configurations((chosen,)).warnings)
+        return {**times_of(runs, names), "advice": documents.to_dict(advice), "warnings": warnings}
 
 
 advised = Advised()

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from advisor import wording
 from advisor.whatif.advised import asking
 from advisor.whatif.budget import Allowed, allowed, begun_in
-from advisor.whatif.findings import Findings, findings_of
+from advisor.whatif.findings import Findings
+from advisor.whatif.judging import findings_of
 from advisor.whatif.purchases import read_purchases
 from simulator import (
     Scenario,

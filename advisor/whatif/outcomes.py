@@ -1,14 +1,15 @@
 """What a sweep found, as arrays, and points against each other: gains, differences, products of means."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advisor.results import Ends
-from simulator import intervals, ties
+from advisor.whatif.advised import PointAdvice
+from simulator import documents, intervals, ties
 from simulator.experiments.sweep import Swept, configurations_of, more_truths, reached, reaches_s
 
 Floats = NDArray[np.float64]
@@ -25,6 +26,16 @@ class How:
 
 
 @dataclass(frozen=True)
+class Said:
+    """What a point's document says but for makespans."""
+
+    advice: PointAdvice | None = None
+    rates: Mapping[str, float] = field(default_factory=dict)
+    """What a second of all PEs costs, and what they draw, where each says so."""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Outcomes:
     """Makespans of a sweep."""
 
@@ -38,8 +49,8 @@ class Outcomes:
     """(point, configuration)."""
     best: NDArray[np.int64]
     """The configuration with the least mean at each point, -1 where the point has no answer; (point,)."""
-    said: tuple[Mapping[str, Any], ...]
-    """What each point's document says but for makespans: `advice`, `rates`, `warnings`; per point."""
+    said: tuple["Said", ...]
+    """What each point's document says but for makespans."""
     deterministic: bool
     """Whether nothing was drawn at any point: one replication then tells all."""
     truths: NDArray[np.int64] | None
@@ -82,8 +93,10 @@ class Outcomes:
     def differences(self, base: Any, others: Any) -> list[Ends]:
         """How much longer each of the others takes than a point, in the mean of paired replications."""
         base_s, others_s, base_reach_s, reach_s = self.compared(base, others)
-        how: dict[str, Any] = {"level": self.level, "deterministic": self.deterministic}
-        found = intervals.of_difference(base_s, others_s, self.truths, **how).reaching(reach_s - base_reach_s)
+        found = intervals.of_difference(
+            base_s, others_s, self.truths, level=self.level, deterministic=self.deterministic
+        )
+        found = found.reaching(reach_s - base_reach_s)
         return _rows(np.mean(others_s, axis=1) - np.mean(base_s, axis=-1), found)
 
     def compared(self, base: Any, others: Any, own: int | None = None) -> tuple[Floats, Floats, Floats, Floats]:
@@ -99,7 +112,7 @@ def outcomes_of(swept: Swept) -> Outcomes:
     points = swept.plan.points
     found: dict[int, dict[str, Floats]] = {}
     reach: dict[int, dict[str, float]] = {}
-    said: list[dict[str, Any]] = []
+    said: list[Said] = []
     deterministic, count = True, None
     for number, point in enumerate(points):
         document = swept.documents.get(point.hash, {})  # once each: they may be read from a disk
@@ -107,7 +120,8 @@ def outcomes_of(swept: Swept) -> Outcomes:
             found[number], reach[number] = configurations_of(document), reaches_s(document)
             deterministic &= document.get("deterministic") is True
             count = more_truths(count, document.get("truths"))
-        said.append({key: document[key] for key in ("advice", "rates", "warnings") if key in document})
+        kept = {key: document[key] for key in ("advice", "rates", "warnings") if key in document}
+        said.append(documents.read(Said, kept))
     names = tuple(dict.fromkeys(name for times in found.values() for name in times))
     makespans_s = np.full((len(points), len(names), swept.plan.replications), np.nan)
     reach_s = np.full(makespans_s.shape[:2], np.nan)

@@ -110,8 +110,8 @@ def _not_behind(outcomes: Outcomes, rows: Sequence[Bought]) -> list[bool]:
     # varies over replications as the gain does, which is its mean
     values = (gains - 1 + (base_s - gains * own_s) / means_s) / price
     level = together(outcomes.level, len(rows) - 1)
-    how: dict[str, Any] = {"level": level, "deterministic": outcomes.deterministic}
-    found = intervals.of_difference(values[0], values, outcomes.truths, **how)
+    sure = outcomes.deterministic
+    found = intervals.of_difference(values[0], values, outcomes.truths, level=level, deterministic=sure)
     reach = (base_reach_s / reach_s - 1) / price[:, 0]
     rates = np.where(np.isnan(reach), (gains[:, 0] - 1) / price[:, 0], reach)
     found = found.reaching(np.where(np.isnan(reach) & np.isnan(reach[0]), np.nan, rates - rates[0]))

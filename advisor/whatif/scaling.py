@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from advisor.results import Described, Drawn, Ends, Provenance
-from advisor.whatif.advised import asking
-from advisor.whatif.findings import PointAdvice, configured_rows, warnings_of
+from advisor.whatif.advised import PointAdvice, asking
+from advisor.whatif.judging import configured_rows, warnings_of
 from advisor.whatif.outcomes import outcomes_of, times
 from advisor.wording import counted, listed, with_interval
 from simulator import (
@@ -281,8 +281,7 @@ def scaling_of(swept: Swept, asked: ScalingPlan) -> Scaling:
             (gain,) = outcomes.gains(0, [number])
             speed_up = times(gain, step.work)
             efficiency = times(speed_up, 1 / step.speed)
-        advice = outcomes.said[number].get("advice")
-        of = None if advice is None else documents.read(PointAdvice, advice)
+        of = outcomes.said[number].advice
         found.append(Scaled(step, name, took, speed_up, efficiency, of, swept.failed.get(point.hash)))
     note = interval_note(plan.replications, outcomes.truths, deterministic=outcomes.deterministic)
     warned = warnings_of(outcomes) + ([] if note is None or outcomes.deterministic else [note])

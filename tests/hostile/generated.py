@@ -46,7 +46,7 @@ COMMANDS = {
     "link.json": ("cluster -o x --join speed.json,speed.json,link.json --names n[1-2]",),
     "runtime.json": (
         "predict runtime.json --at targets.csv",
-        "predict runtime.json --at targets.csv --next-run --json",
+        "predict runtime.json --at targets.csv --json",
     ),
     "counts.json": ("advise counts.json --kinds fast:1:6,slow:8:1 --size 6400",),
     "plan.json": ("fit plan.json --run --command nonesuch",),

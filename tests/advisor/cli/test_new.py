@@ -1,20 +1,14 @@
-"""`apportion new`: a commented scenario from flags, or from questions on a terminal."""
-
-import os
-import pty
-import subprocess
-import time
+"""`apportion new`: a commented scenario from flags."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simulator
-from advisor.cli.signs import SWITCH
 from simulator import ScenarioError, units
 from simulator.programs.applications import PARAMETERS
 from simulator.scenario_file.begun import EXAMPLES, NETWORKS, begin_scenario
-from tests.support.command_line import APPORTION, ROOT, apportion_here
+from tests.support.command_line import apportion_here
 
 NODES = "fast[1-2]:8 cores 3 Gflop/s 32GiB, slow[1-2]:8 cores 1.5 Gflop/s"
 
@@ -128,31 +122,3 @@ def test_no_file_is_overwritten_unasked(tmp_path):
     assert path.read_text() == first
     assert apportion_here("new", "--network", "HDR", "-o", path, "--overwrite").returncode == 0
     assert path.read_text() != first
-
-
-def test_a_terminal_is_asked_and_a_wrong_answer_asked_again(tmp_path):
-    ours, theirs = pty.openpty()
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    environment.pop(SWITCH, None)
-    process = subprocess.Popen(
-        [*APPORTION, "new"], cwd=tmp_path, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
-    )
-    os.close(theirs)
-    seen = ""
-    answers = ["two nodes", "a[1-2]: 2 cores 1 Gflop/s", "", "matmul", "", "mine.yaml"]
-    try:
-        for answer in answers:
-            until, part = time.monotonic() + 60, ""
-            while not part.endswith(": ") and time.monotonic() < until:
-                part += os.read(ours, 65536).decode()
-            seen += part
-            time.sleep(1.2 if answer == "matmul" else 0)  # no sign of life stands in an answer
-            os.write(ours, f"{answer}\n".encode())
-        assert process.wait(60) == 0, seen
-    finally:
-        process.kill()
-        os.close(ours)
-    assert "'two nodes' is no kind of nodes" in seen
-    assert "so far" not in seen.partition("Nodes (")[2].partition("File to write")[0]
-    scenario = simulator.load_scenario(tmp_path / "mine.yaml")
-    assert (scenario.application.name, len(scenario.platform.pes)) == ("matmul", 2)

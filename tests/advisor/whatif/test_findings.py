@@ -3,7 +3,7 @@ import pytest
 from scipy.special import stdtr
 
 from advisor.whatif import what_if
-from advisor.whatif.improvements import can_be_chosen
+from advisor.whatif.judging import can_be_chosen
 from advisor.whatif.outcomes import How, gains, product_of_means
 from simulator import intervals, load_scenario, reaching, run
 from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of, whatif_document
