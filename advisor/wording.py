@@ -17,6 +17,7 @@ from advisor.results import (
 from simulator import Machine, blocks, patterns_of, units
 from simulator import interval_line as line_of_intervals
 from simulator.calibration import Coverage, Held
+from simulator.programs.applications import NOUNS
 
 clean = blocks.plain
 NOTHING = "-"
@@ -208,7 +209,7 @@ def expected_text(one: Candidate, tied: Sequence[str]) -> str:
 
 def unit_of(application: Application | None) -> str:
     """What a partition counts."""
-    return "rows" if application is not None and application.name == "matmul" else "units"
+    return "units" if application is None else NOUNS.get(application.name, "units")
 
 
 def is_pulled(application: Application | None) -> bool:

@@ -80,6 +80,7 @@ from simulator import (
     units,
 )
 from simulator.experiments.sweep import run_or_recall
+from simulator.programs.applications import NOUNS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -729,7 +730,7 @@ def _shares(made: Recommendation, scenario: Scenario) -> plots.Drawing:
     named = {one.name: one for one in made.candidates}
     before, best = named[made.strategies.also.get(reference, reference)], made.configuration
     shares, of = gathered_shares(shares_of(scenario, before if before != best else None, best))
-    unit = "rows" if scenario.application.name == "matmul" else "units"
+    unit = NOUNS.get(scenario.application.name, "units")
     return plots.shares(shares, unit=unit, of=of, names=(reference.replace("as-now", "as now"), "advised"))
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "APPLICATIONS",
     "CHOSEN",
     "GRAPH",
+    "NOUNS",
     "PARAMETERS",
     "Parameters",
     "Work",
@@ -52,6 +53,8 @@ CHOSEN: dict[str, tuple[str, ...]] = {name: one.chosen for name, one in COUNTED.
 """Parameters of each application that say how its problem is solved; the others are the problem."""
 PARAMETERS: dict[str, Mapping[str, Field]] = {name: one.parameters for name, one in COUNTED.items()}
 """Parameters of each application whose costs are counted; those of `modelled` are its model's."""
+NOUNS = {"matmul": "rows", "stencil": "rows", "fft": "rows", "sort": "keys", "ep": "samples"}
+"""What a partition of an application counts, where that has a name; units of the others."""
 GRAPH = "seg"
 """The application that is a software execution graph; `characterisation.templates` prepares it."""
 
