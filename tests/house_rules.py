@@ -37,7 +37,7 @@ CLOCKS = {
 
 LINES = {
     "simulator/base": (5_100, 3_700),
-    "simulator/models": (11_340, 11_000),
+    "simulator/models": (11_820, 11_480),
     "simulator/load_traces": (1_920, 1_900),
     "simulator/platform": (4_640, 4_230),
     "simulator/programs": (6_381, 6_381),
@@ -46,7 +46,7 @@ LINES = {
     "simulator/engines": (11_335, 10_833),
     "simulator/results": (4_686, 4_264),
     "simulator/experiments": (1_695, 1_575),
-    "simulator/calibration": (13_790, 13_020),
+    "simulator/calibration": (13_818, 13_045),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (875, 880),
     "advisor/advise": (9_450, 8_000),
@@ -55,7 +55,7 @@ LINES = {
     "advisor/jobs": (1_650, 1_400),
     "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_955, 5_037),
     "advisor/reproduce": (1_976, 1_980),
-    "advisor/cli": (6_175, 4_842),
+    "advisor/cli": (6_201, 4_868),
 }
 """Lines of Python that rooms may have, and shall have. The first number is only ever lowered, until it is the second; a
 new capability raises both, see `simulator/DESIGN.md`. `python -m tests.house_rules` prints where they stand."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.declared import only_with, option
+from advisor.cli.declared import Only, is_given, only_with, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import speed_blocks
 from advisor.cli.options import (
@@ -37,6 +37,11 @@ TIME_CAP_S = 10.0
 """Longest predicted single run at b where neither cap nor budget is stated."""
 
 ADAPTIVE = only_with("method", "adaptive")
+SIZED = Only(
+    ("with --command or --replay",),
+    lambda given: "with --kernel" if is_given(given["kernel"]) else None,
+    "which knows its sizes itself",
+)
 
 
 @dataclass(frozen=True)
@@ -45,11 +50,11 @@ class Subject:
 
     kernel: str | None = option("A kernel of ours that is really run, such as dgemm.")
     command: str | None = option("A command line to run; {n} stands for its parameter.")
-    size: str | None = option("Elements stored and processed, such as 3*n**2.", only_with("command"))
-    volume: str | None = option("Volume of computation, such as 2*n**3.", only_with("command"))
+    size: str | None = option("Elements stored and processed, such as 3*n**2.", SIZED)
+    volume: str | None = option("Volume of computation, such as 2*n**3.", SIZED)
     replay: Path | None = option(
-        "A table size_elements,volume,cpu_s[,wall_s] instead (rows of one size are repetitions), or points "
-        "kept by --store.",
+        "A table size_elements,volume,cpu_s[,wall_s] instead (rows of one size are repetitions), one n,GFLOPS with "
+        "--size and --volume, or points kept by --store.",
         metavar="SIZES.csv",
         **INPUT,
     )
@@ -64,6 +69,12 @@ class Subject:
         min=1,
     )
     together: bool = option("Run it on all cores at once, as a parallel run does, not alone.", only_with("kernel"))
+
+    @property
+    def table(self) -> "calibration.ReplaySource | None":
+        """What was recorded, if that is the subject."""
+        sizes: Any = {"size": self.size, "volume": self.volume}
+        return None if self.replay is None else calibration.read_replay(self.replay, **sizes)
 
 
 @dataclass(frozen=True)
@@ -131,7 +142,7 @@ def speed(
     named = f"calibrate-{files.digest((subject.kernel or subject.command or '').encode())[:8]}"
     store = None if replayed else runs.store or partial_of(output, named)
     asked: dict[str, Any] = {
-        "rule": _rule(cuts, subject.replay),
+        "rule": _rule(cuts, subject.table),
         "accuracy": read_share(points.accuracy or "5%", "--accuracy"),
     }
     check_build(points.method or "adaptive", asked["accuracy"])
@@ -201,8 +212,7 @@ def _source(subject: Subject, runs: Runs, budget_s: float | None, store: Path | 
         )
     max_size = None if runs.max_size is None else read_number(runs.max_size, "--max-size")
     time_cap_s = _time_cap_s(runs.time_cap, budget_s)
-    if subject.replay is not None:
-        table = calibration.read_replay(subject.replay)
+    if (table := subject.table) is not None:
         return table if max_size is None else table.up_to(max_size)
     cpu = simulator.this_machine().cores[-1].cpu if runs.cpu is None else runs.cpu
     options: Any = {"max_size": max_size, "time_cap_s": time_cap_s, "cpu": cpu, "store": store}
@@ -214,11 +224,11 @@ def _source(subject: Subject, runs: Runs, budget_s: float | None, store: Path | 
     return calibration.RealSource.of_command(subject.command, size=subject.size, volume=subject.volume, **options)
 
 
-def _rule(cuts: Cuts, replay: Path | None) -> "CutRule":
+def _rule(cuts: Cuts, table: "calibration.ReplaySource | None") -> "CutRule":
     """What cuts hold; a table whose sizes ran once shows nothing of how runs scatter."""
     from simulator.calibration.bands import CutRule
 
-    once = cuts.load is None and replay is not None and not calibration.read_replay(replay).repeats
+    once = cuts.load is None and table is not None and not table.repeats
     text, load = cuts.band or ("5%" if once else None), cuts.load
     half = None if text is None else read_share(text, "--band")
     if load is None:
@@ -227,7 +237,7 @@ def _rule(cuts: Cuts, replay: Path | None) -> "CutRule":
         raise typer.BadParameter("--load needs --window; give it")
     from simulator.load_traces import in_samples, read_table
 
-    trace, real = simulator.read_trace(load, column=cuts.column), replay is None
+    trace, real = simulator.read_trace(load, column=cuts.column), table is None
     busy = [name for name in read_table(load).columns if name.startswith("busy_cpu")] if real else []
     if busy and cuts.column is None:
         about = f"{load}: load counts the whole machine, --column {busy[-1]} that processor alone"

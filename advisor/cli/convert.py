@@ -25,14 +25,16 @@ _MEASURES = {
 
 
 def subject_of(source: Path, output: Path) -> str:
-    """What is converted, by the names of both files."""
+    """What is converted, by the names of both files, and by what a benchmark printed."""
     if source.suffix in HISTORIES:
         return "from a run history"
     if output.suffix in HISTORIES:
         return "into a run history"
     if output.name.endswith(LOGS):
         return "into a log"
-    return "from a scenario" if source.suffix in SCENARIOS and not output.suffix else "into a load trace"
+    if source.suffix in SCENARIOS and not output.suffix:
+        return "from a scenario"
+    return "into a load trace" if calibration.format_in(source) is None else "into a table"
 
 
 def _subject(given: Given) -> str:
@@ -127,6 +129,8 @@ def convert(
     apportion convert scenarios/tutorial/cluster.yaml out/simgrid --size 1e6 --approximate
 
     apportion convert jobs.txt runs.sqlite --from sacct
+
+    apportion convert osu_latency.txt messages.csv
     """
     subject = subject_of(source, output)
     if subject == "from a run history":
@@ -137,6 +141,8 @@ def convert(
         done = _log(source, output)
     elif subject == "from a scenario":
         done = _platform(source, output, exported)
+    elif subject == "into a table":
+        done = _table(source, output)
     else:
         done = _trace(source, output, kind, imported)
     if not gave_json({"output": str(output), "said": done.said, "notes": list(done.notes)} | dict(done.found)):
@@ -150,6 +156,16 @@ class Converted:
     said: str
     notes: Sequence[str]
     found: Mapping[str, Any]
+
+
+def _table(source: Path, output: Path) -> Converted:
+    """What a benchmark printed, as the table that our commands read."""
+    found = calibration.format_in(source)
+    assert found is not None  # else it is no table  # noqa: S101
+    printed = found.read(files.read_text(source), str(source))
+    files.write_text(output, files.csv_lines([printed.table.names, *printed.table.rows]))
+    said = f"{output}: {len(printed.table.rows)} rows of {found.name}, which gives {found.gives}"
+    return Converted(said, printed.notes, {"columns": list(printed.table.names), "rows": len(printed.table.rows)})
 
 
 def _trace(source: Path, output: Path, kind: str | None, asked: Imported) -> Converted:

@@ -127,6 +127,8 @@ def parse_table(text: str, *, place: str, delimiter: str | None = None) -> Table
     except csv.Error as error:
         raise ScenarioError(f"{place}: this is no CSV table: {error}") from error
     names, rows, numbers = cells[0], cells[1:], [number for number, _ in lines[1:]]
+    if all(to_number(word) is not None for name in names for word in name.split() or [""]):
+        raise ScenarioError(f"{place}:{lines[0][0]}: the first line holds numbers; begin with the names of the columns")
     if len(rows) != len(numbers):
         raise ScenarioError(f"{place}: a cell holds a line break; write one row per line")
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]

@@ -40,7 +40,10 @@ if TYPE_CHECKING:
         write_sweep_table as write_sweep_table,
     )
     from simulator.calibration.bands.build import save_speed_model as save_speed_model
-    from simulator.calibration.bands.source import read_replay as read_replay
+    from simulator.calibration.bands.source import (
+        ReplaySource as ReplaySource,
+        read_replay as read_replay,
+    )
     from simulator.calibration.bench.campaign import (
         Budget as Budget,
         BudgetTooShortError as BudgetTooShortError,
@@ -145,6 +148,7 @@ if TYPE_CHECKING:
         keep_speeds as keep_speeds,
     )
     from simulator.models.file import model_kind as model_kind
+    from simulator.models.foreign import format_in as format_in
     from simulator.models.memory.file import (
         MemoryFit as MemoryFit,
         fit_memory as fit_memory,

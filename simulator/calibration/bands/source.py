@@ -21,6 +21,8 @@ from simulator.calibration.bench.journal import (
     read_entries,
 )
 from simulator.calibration.bench.measurement import Measurement, Workload
+from simulator.models.foreign import SPEED, read_as
+from simulator.models.foreign.speeds import RATE, sized
 from simulator.models.speed import SpeedBand, TableError
 
 COLUMNS = ("size_elements", "volume", "cpu_s")
@@ -65,6 +67,8 @@ class ReplaySource:
     """CPU and wall seconds of each repetition over their medians, of each row; empty where each size ran once."""
     subject: Workload = field(default_factory=Workload, compare=False)
     """What was measured, where that is known; as `BuiltBand.subject`."""
+    warnings: tuple[str, ...] = ()
+    """What to know of the table."""
 
     def __post_init__(self) -> None:
         if self.repeats and len(self.repeats) != self.sizes.size:
@@ -189,10 +193,23 @@ def recorded(sizes: Floats, volumes: Floats, cpu_s: Floats, wall_s: Floats) -> R
 # Recorded runs in the place of real ones: a table of sizes, or a file of points that a calibration kept.
 
 
-def read_replay(path: str | Path) -> ReplaySource:
-    """The runs of a CSV table (`read_recorded_sizes`), or of a JSON file of points that `--store` kept."""
+def read_replay(path: str | Path, *, size: str | None = None, volume: str | None = None) -> ReplaySource:
+    """The runs of a CSV table (`read_recorded_sizes`), or of a JSON file of points that `--store` kept.
+
+    `size`, `volume`: formulas over n, of a table that says speeds over n.
+    """
     path = Path(path)
-    return _points(path) if path.suffix == ".json" else read_recorded_sizes(path)
+    if path.suffix == ".json":
+        return _points(path)
+    printed = read_as(path, SPEED)
+    if printed.table.names == ("n", RATE):
+        elements, volumes, seconds = sized(printed.table, size, volume)
+        order = np.argsort(elements, kind="stable")
+        known = recorded(*(column[order] for column in (elements, volumes, seconds, seconds)))
+        return replace(known, warnings=printed.notes)
+    if size is not None or volume is not None:
+        raise ScenarioError(f"{path} says sizes and volumes itself; leave --size and --volume out")
+    return recorded_sizes(printed.table)
 
 
 def _points(path: Path) -> ReplaySource:

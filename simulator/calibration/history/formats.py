@@ -7,7 +7,7 @@ from pathlib import Path
 
 from simulator.base import files, units
 from simulator.base.errors import ScenarioError
-from simulator.base.tables import parse_table
+from simulator.base.tables import Table, parse_table
 from simulator.base.units import to_number
 from simulator.calibration.history.extrap import (
     Measurements,
@@ -17,6 +17,7 @@ from simulator.calibration.history.extrap import (
     read_extrap_text,
 )
 from simulator.calibration.history.store import TOTAL, RunRecord, is_history
+from simulator.models.foreign import RUNS, format_of
 
 IMPORTS = ("csv", "extrap", "extrap-json", "sacct")
 EXPORTS = ("csv", "extrap", "extrap-json")
@@ -43,11 +44,14 @@ def import_runs(
     """
     path = Path(path)
     text = files.read_text(path)
-    found = kind or _guess(text)
+    found, printed = kind or _guess(text), format_of(text)
+    if kind is None and printed is not None and printed.gives == RUNS:
+        known = printed.read(text, str(path))
+        return _from_csv(known.table, application or printed.name, times), list(known.notes)
     if times and found == "sacct":
         raise ScenarioError(f"{path}: read as {found}, which says itself what is a time; leave --time out")
     if found == "csv":
-        return _from_csv(text, str(path), application, times), []
+        return _from_csv(parse_table(text, place=str(path)), application, times), []
     if found == "sacct":
         return _from_sacct(text, str(path), application)
     if found == "extrap":
@@ -94,8 +98,8 @@ def _guess(text: str) -> str:
     return "sacct" if "|" in first else "csv"
 
 
-def _from_csv(text: str, place: str, application: str | None, times: Sequence[str]) -> list[RunRecord]:
-    table = parse_table(text, place=place)
+def _from_csv(table: Table, application: str | None, times: Sequence[str]) -> list[RunRecord]:
+    place = table.place
     columns = tuple(times) or tuple(name for name in table.names if name.endswith("_s") and name not in _FACTS)
     missing = [name for name in columns if name not in table.names]
     if missing or not columns:

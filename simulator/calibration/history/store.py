@@ -6,14 +6,15 @@ import math
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from simulator.base import files
 from simulator.base.errors import ApportionError, ScenarioError, meant
 from simulator.base.formula import Formula, parse
 from simulator.base.shipped import locate
-from simulator.base.tables import Table, read_table
+from simulator.base.tables import Table
+from simulator.models.foreign import RUNS, Printed, read_as
 from simulator.models.regression.file import RuntimeFit
 from simulator.models.regression.runs import make_runs
 
@@ -237,23 +238,25 @@ def fit_table(
     from simulator.models.regression.diagnostics import diagnose
     from simulator.models.regression.fitting import fit
 
-    table = _runs_table(path, application, version)
+    printed = _runs_table(path, application, version)
+    table = printed.table
     parsed = _formulas(formulas, responses, table)
     names = tuple(dict.fromkeys(name for formula in parsed.values() for name in formula.names))
     values = {name: table.numbers(name) for name in names}
     runs = {response: make_runs(values, table.numbers(response), labels=table.labels()) for response in parsed}
     model = fit(parsed, runs, method=method)
+    model = replace(model, warnings=(*model.warnings, *printed.notes))
     inputs = {str(path): files.digest(files.read_bytes(path, limit_bytes=2**30))}
     return RuntimeFit(model, diagnose(model, runs), provenance(inputs=inputs), runs)
 
 
-def _runs_table(path: Path, application: str | None, version: str | None) -> Table:
+def _runs_table(path: Path, application: str | None, version: str | None) -> Printed:
     if not is_history(path):
         if application is not None or version is not None:
             raise ScenarioError(
                 f"{path}: this is a CSV file, which names no applications; name a run history, or no application"
             )
-        return read_table(path)
+        return read_as(path, RUNS)
     records = list_runs(path, application=application, version=version)
     known = sorted({record.application for record in list_runs(path)})
     if not records:
@@ -261,7 +264,7 @@ def _runs_table(path: Path, application: str | None, version: str | None) -> Tab
         raise ScenarioError(f"{path} holds no run of {application!r}; {others}")
     if application is None and len(known) > 1:
         raise ScenarioError(f"{path} holds runs of {', '.join(known)}; name the application that is meant")
-    return _as_table(path, records)
+    return Printed(_as_table(path, records))
 
 
 def _as_table(path: Path, records: Sequence[RunRecord]) -> Table:

@@ -13,9 +13,10 @@ from simulator.base.documents import SPARE, Data, in_file
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine
 from simulator.base.shipped import locate
-from simulator.base.tables import Table, as_table, read_table
+from simulator.base.tables import Table, as_table
 from simulator.models.choice import mean_and_most
 from simulator.models.file import ModelFile, cell_faults, refuse, rows_of, write_model
+from simulator.models.foreign import MEMORY, read_as
 from simulator.models.memory.forms import MemoryTimes
 from simulator.models.memory.levels import WORD_BYTES, MemoryLevel
 from simulator.models.memory.model import AXES, MemoryModel, Sweeps
@@ -154,8 +155,10 @@ def read_memory_times(path: str | Path) -> MemoryTimes:
     Raises ScenarioError if the table cannot be read, lacks a column, or a row has L above M, alpha outside (0, 1], or
     no time above 0; one line per cell.
     """
-    path = Path(path)
-    table = read_table(path)
+    return _times(read_as(path, MEMORY).table)
+
+
+def _times(table: Table) -> MemoryTimes:
     where, faults = _where(table, (*AXES, TIME))
     time_s = table.numbers(TIME)
     refuse([*faults, *cell_faults(table, TIME, time_s, time_s <= 0, "give a number above 0")])
@@ -166,9 +169,10 @@ def fit_memory_table(path: str | Path, *, machine: Machine | None = None, sweeps
     """Fit all forms to the times in a CSV file and choose; see `read_memory_times` and `fit_memory`."""
     path = locate(path)
     inputs = {str(path): files.digest(files.read_bytes(path, limit_bytes=2**30))}
-    times = read_memory_times(path)
+    printed = read_as(path, MEMORY)
+    times = _times(printed.table)
     with in_file(path):
-        return fit_memory(times, machine=machine, inputs=inputs, sweeps=sweeps)
+        return fit_memory(times, machine=machine, inputs=inputs, warnings=printed.notes, sweeps=sweeps)
 
 
 def fit_memory(

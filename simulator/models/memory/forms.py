@@ -92,6 +92,8 @@ FORMS = (
     *(Form(f"{levels} levels", levels, runs=True) for levels in range(3, MOST_LEVELS + 1)),
 )
 """Models 0 to 3 of the paper (apex-map-memory-models, table 2; EQUATIONS section 5) and model 3 for more levels."""
+ONE_L = (*FORMS[:2], *(Form(f"{levels} levels, one L", levels, runs=False) for levels in (3, 4)))
+"""Where all points have one L, which cannot tell latency from gap."""
 
 
 def hit_rates(m_words: ArrayLike, alpha: ArrayLike, capacities_words: ArrayLike) -> Floats:

@@ -12,6 +12,7 @@ from simulator.models.doubt import Doubt, doubt_of_errors
 from simulator.models.memory.correction import LEAST_POINTS, Correction, fit_correction
 from simulator.models.memory.forms import (
     FORMS,
+    ONE_L,
     Constants,
     Fitted,
     Form,
@@ -145,8 +146,9 @@ def select_model(points: MemoryTimes) -> Selection:
 
 def _selected(points: MemoryTimes) -> Selection:
     distinct = points.distinct()
-    not_fitted = tuple(NotFitted(form, reason) for form in FORMS if (reason := _lacking(form, points, distinct)))
-    forms = [form for form in FORMS if form not in {lacking.form for lacking in not_fitted}]
+    known = FORMS if np.unique(points.run_words).size > 1 else ONE_L
+    not_fitted = tuple(NotFitted(form, reason) for form in known if (reason := _lacking(form, points, distinct)))
+    forms = [form for form in known if form not in {lacking.form for lacking in not_fitted}]
     if not forms:
         found = int(distinct.max()) + 1
         raise ScenarioError(
@@ -172,8 +174,6 @@ def _lacking(form: Form, points: MemoryTimes, distinct: NDArray[np.intp]) -> str
     found = int(distinct.max()) + 1
     if found < form.points_needed:
         return f"{found} distinct points; at least {form.points_needed} are needed"
-    if form.runs and np.unique(points.run_words).size < 2:
-        return "one L; at least 2 are needed to separate latency and gap"
     if form.levels > 1 and np.unique(points.m_words).size < 2:
         return "one M_words; at least 2 are needed to see a level end"
     return ""
@@ -328,6 +328,10 @@ def _doubt(chosen: Candidate, points: MemoryTimes) -> Doubt:
 
 def _warnings(chosen: Candidate, points: MemoryTimes, not_fitted: tuple[NotFitted, ...]) -> tuple[str, ...]:
     found = [f"{lacking.form.name}: not fitted: {lacking.reason}" for lacking in not_fitted]
+    if np.unique(points.run_words).size == 1:
+        found.append(f"all times have L {points.run_words[0]:g}, which does not tell latency from gap")
+    if np.unique(points.alpha).size == 1:
+        found.append(f"all times have alpha {points.alpha[0]:g}: what locality gains is the form's guess")
     if chosen.form.levels == 1 and np.unique(points.m_words).size > 1:
         found.append("all sizes lie in one level as far as their times show: no form of more levels is supported")
     if not chosen.physical:

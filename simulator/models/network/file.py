@@ -13,8 +13,9 @@ from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError
 from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
-from simulator.base.tables import Table, as_table, read_table
+from simulator.base.tables import Table, as_table
 from simulator.models.file import ModelFile, cell_faults, refuse, rows_of, write_model
+from simulator.models.foreign import MESSAGES, read_as
 from simulator.models.network import (
     CRITERION,
     NetworkFit,
@@ -130,14 +131,17 @@ def _breakpoints(fit: NetworkFit) -> "tuple[Breakpoint, ...]":
     )
 
 
-def read_network_table(path: str | Path) -> NetworkPoints:
-    """Message times of a CSV file `bytes,hops,one_way_s`; without `hops` all are of one hop."""
-    path = Path(path)
-    table = read_table(path)
+def read_network_table(path: str | Path) -> tuple[NetworkPoints, tuple[str, ...]]:
+    """Message times, and what to know of them, of a CSV file `bytes,hops,one_way_s` or another program's output.
+
+    Without `hops` all are of one hop.
+    """
+    printed = read_as(path, MESSAGES)
+    table = printed.table
     size, hops = _sizes_and_hops(table)
     time = table.numbers("one_way_s")
     refuse(cell_faults(table, "one_way_s", time, time <= 0, "give a time above 0 s"))
-    return make_points(size, hops, time)
+    return make_points(size, hops, time), printed.notes
 
 
 def _sizes_and_hops(table: Table) -> tuple[Floats, Floats]:
@@ -156,12 +160,12 @@ def fit_network_table(path: str | Path) -> CalibratedNetwork:
     Raises ScenarioError if the table cannot be used, or has too few sizes.
     """
     path = locate(path)
-    points = read_network_table(path)
+    points, notes = read_network_table(path)
     try:
         fit = fit_network(points)
     except ScenarioError as error:
         raise ScenarioError([f"{path}: bytes: {line}" for line in error.lines]) from None
-    return CalibratedNetwork(fit, provenance(inputs={str(path): files.digest(files.read_bytes(path))}))
+    return CalibratedNetwork(fit, provenance(inputs={str(path): files.digest(files.read_bytes(path))}), notes)
 
 
 save_network_model = write_model
