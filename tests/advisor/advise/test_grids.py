@@ -1,6 +1,5 @@
-"""Which grid a configuration should form: every one is simulated, and the answer is the least on the same draws."""
+"""A kept run is known by its grid too."""
 
-from advisor.advise.proposers.grids import grids_of
 from simulator import Application, Configuration, LinkModel, Platform, Scenario, run
 from simulator.experiments.sweep.folder import keeping
 from tests.support.platforms import pe
@@ -12,15 +11,6 @@ def scenario(name, parameters, *, bandwidth=1e8, load=None):
     pes = tuple(pe(f"pe{index}", 1e9, load=load) for index in range(PES))
     platform = Platform.uniform(pes, LinkModel.from_latency(1e-6, bandwidth))
     return Scenario(platform, Application(name, "dgemm", parameters), (), 3)
-
-
-def test_shares_follow_the_grid():
-    asked = Configuration("six", (36, 36, 36, 12, 12, 12), tuple(range(6)))
-    made = scenario("fft3d", {"n": 12})
-    for one in grids_of(made, asked):
-        assert one.partition == made.application.work.fitting(asked.partition, one.grid)
-        assert sum(one.partition) == 144
-        made.program(one)
 
 
 def test_a_kept_run_of_another_grid_is_not_taken(tmp_path):

@@ -1,11 +1,8 @@
-"""Units within the memory of nodes, and the search for the best of further sets of processes."""
+"""Units within the memory of nodes, and where a search begins."""
 
 import pytest
 
-from advisor.advise.judge import Judge
-from advisor.advise.search import RIVAL_SHARE
 from advisor.advise.space import Space
-from advisor.advise.spending import Spending
 from simulator import Configuration
 from tests.support.advice_cases import loaded
 
@@ -42,13 +39,6 @@ def test_units_that_memory_does_not_hold_are_done_by_others(stencil):
     assert stencil.lacking_bytes(Configuration("more", (81, 80, 20, 19), made.placement)) > 0
 
 
-def test_what_memory_holds_stays_and_what_no_node_holds_is_not_changed(stencil):
-    space = Space(stencil)
-    fits, full = (Configuration("c", *one) for one in (((181, 19), (0, 1)), ((100, 100), (1, 1))))
-    assert space.within_memory(fits) is fits
-    assert space.within_memory(full) is full
-
-
 def test_the_node_that_holds_all_keys_has_the_first_process(tmp_path):
     sort = scenario(tmp_path, "sort", {"n": 10_000}, "100000B")
     made = Space(sort).divided((1, 1, 0, 0))
@@ -65,20 +55,3 @@ def test_the_order_of_ranks_in_a_file_does_not_decide_where_a_search_begins(sten
         assert sorted(made.partition[:2]) == [15, 15]
     grid = Configuration("grid", (100, 100), (0, 1), (1, 2))
     assert space.in_order(grid) is grid
-
-
-def test_the_best_may_be_asked_for_among_those_of_the_same_processes(stencil):
-    space = Space(stencil)
-    judge = Judge(space, Spending(), draws=1)
-    alone, both = space.divided((0, 0)), space.divided((0, 0, 1, 1))
-    other = Configuration("c", (120, 80), (0, 0))
-    judge.of([other, alone, both])
-    assert judge.best == both
-    assert judge.best_placed(3, near=100, ordered=False) == [both, alone]
-    with judge.only(other, effort=RIVAL_SHARE * judge.spent):
-        assert judge.best == alone
-        assert judge.best_placed(3, near=100) == [alone]
-        assert not judge.tired
-    with judge.only(other, effort=-1.0):
-        assert judge.tired
-    assert judge.best == both

@@ -44,25 +44,6 @@ def shared(tmp_path):
     return path
 
 
-@pytest.mark.slow
-def test_an_allocation_is_advised_where_pes_have_cores(advise, shared, tmp_path):
-    code, out, err = advise(shared, "--pareto", "--top", "2", "-o", tmp_path / "out", "--full")
-    assert (code, err) == (0, "")
-    assert out.startswith("Give 75 rows to each core of wide and 15 to narrow: ")
-    assert "Pareto front of makespan and cost, over" in " ".join(out.split())
-    document = json.loads((tmp_path / "out" / "advice.json").read_text())
-    assert document["varied"] == ["partition", "allocation"]
-    assert (document["partition"], document["placement"]) == ([75, 75, 75, 15], [0, 0, 0, 1])
-    assert document["ranking"][0]["name"] == document["recommended"]
-    assert len(document["ranking"]) == 2
-    assert {"per-core-by-speed", "fastest-kind", "one-per-pe"} <= {entry["name"] for entry in document["baselines"]}
-    assert all(entry["agrees"] for entry in document["confirmed"])
-    assert document["regret"] == pytest.approx(document["ranking"][0]["value_s"] / document["lower_bound_s"] - 1)
-    (front,) = document["pareto"]
-    assert front["points"][-1]["cost"] <= front["points"][0]["cost"]
-    assert front["points"][0]["objective_s"] <= document["ranking"][0]["value_s"]
-
-
 if MPICH:
 
     def test_the_host_file_of_an_allocation_starts_its_ranks(advise, shared, tmp_path):

@@ -101,16 +101,6 @@ def fcfs(seen):
     return starts
 
 
-def sjf(seen):
-    free, starts = seen.free, []
-    for job in sorted(seen.waiting, key=lambda job: job.estimate_s):
-        if job.processors > free:
-            break
-        free -= job.processors
-        starts.append(job)
-    return starts
-
-
 def easy(seen):
     starts = fcfs(seen)
     free = seen.free - sum(job.processors for job in starts)
@@ -133,7 +123,7 @@ def easy(seen):
     return starts
 
 
-OURS = {"fcfs": (fcfs, {"backfill": "none"}), "sjf": (sjf, {"order": "sjf", "backfill": "none"}), "easy": (easy, {})}
+OURS = {"fcfs": (fcfs, {"backfill": "none"}), "easy": (easy, {})}
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -86,15 +86,6 @@ def test_problem_sizes_beyond_the_measured_are_said_to_be_so(file):
     assert any("6 times the largest measured" in line for line in scenario.warnings)
 
 
-def test_both_engines_agree_on_what_was_never_measured(file):
-    scenario = load_scenario(file, changes=[TWICE, "platform.nodes.a.memory=40MiB"])
-    assert scenario.pages
-    process, compiled = (run(scenario, engine=engine) for engine in ("process", "compiled"))
-    assert np.array_equal(process.makespan_ticks, compiled.makespan_ticks)
-    base = run(load_scenario(file), engine="process")
-    assert np.all(process.makespan_ticks > base.makespan_ticks)
-
-
 def test_the_resolved_text_holds_the_result_and_what_is_to_be_known(file):
     text = resolved_text(file, changes=[TWICE, "platform.nodes.a.memory=40MiB"])
     again = file.with_name("again.yaml")

@@ -159,14 +159,6 @@ def test_a_resampled_record_is_ten_blocks_of_it():
         assert found.values[np.searchsorted(found.times_s, t, side="right") - 1] == expected
 
 
-def test_resampled_means_are_spread_as_means_of_ten_blocks():
-    values = np.random.default_rng(3).integers(0, 2, 2000).astype(float)  # independent from second to second
-    trace = record(values)
-    means = [resampled_blocks(trace, randomness.stream(2, n)).mean() for n in range(400)]
-    assert np.mean(means) == pytest.approx(trace.mean(), abs=3e-3)
-    assert np.std(means) == pytest.approx(values.std() / np.sqrt(2000), rel=0.5)  # ten blocks know their spread so well
-
-
 def recorded(**more):
     return Load(record([0.0, 1.0, 0.0, 3.0, 0.0, 0.0, 2.0, 1.0, 0.0, 0.0]), "fair", recorded=True, **more)
 

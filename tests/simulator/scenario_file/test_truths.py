@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate
 from scipy.stats import norm
 
-from simulator import PE, Configuration, LinkModel, Platform, SpeedBand, dump_scenario, load_scenario, run
+from simulator import PE, Configuration, LinkModel, Platform, SpeedBand, load_scenario, run
 from simulator.models.doubt import Doubt, Noise
 from simulator.programs.program import Compute, Program
 from simulator.scenario_file.scenario import Application, Scenario, truth_count
@@ -162,12 +162,3 @@ def test_more_truths_than_memory_holds_are_refused_with_what_they_need(monkeypat
     made = computing([band()], replications=1_000_000, truths=900_000)
     with pytest.raises(Exception, match=r"1000000 replications of 900000 truths .* needs about .* of memory"):
         made.check_memory_needed()
-
-
-def test_the_written_out_form_has_the_same_truths(tmp_path):
-    made = alike(tmp_path, 4)
-    path = tmp_path / "resolved.yaml"
-    path.write_text(dump_scenario(replace(made, truths=50)))
-    again = load_scenario(path)
-    assert again.truths == 50
-    assert np.array_equal(draw(again).band_positions, draw(replace(made, truths=50)).band_positions)
