@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,13 +18,12 @@ from advisor.cli.inputs import INPUT
 from advisor.cli.options import (
     LEAST_LEFT_S,
     LEVEL,
+    Changes,
     Level,
     PrintedForm,
     Replications,
-    ResourceModel,
     ScenarioSeed,
     folder,
-    load_changed,
     offered,
     read_budget,
 )
@@ -108,7 +107,7 @@ class Search:
     oversubscribe: bool = option(
         "Also more processes than cores on a PE.", only_with("vary", "allocation", "both"), SCENARIO_ONLY
     )
-    resource_model: Annotated[ResourceModel, SCENARIO_ONLY] = None
+    changes: Annotated[Changes, SCENARIO_ONLY] = None
 
 
 @dataclass(frozen=True)
@@ -311,7 +310,9 @@ def _simulated(scenario: Path, search: Search, shown: Shown, written: Written) -
     from advisor.advise.objectives import check_objective
     from advisor.advise.strategies import vary_of
 
-    load = partial(load_changed, scenario, resource_model=search.resource_model, oversized=True)
+    def load(more: Sequence[str] = ()) -> simulator.Scenario:
+        return simulator.load_scenario(scenario, changes=[*(search.changes or ()), *more], oversized=True)
+
     loaded, output, measured = load(), written.output, None
     _check_asked(loaded, output, written.hostfile, pareto=shown.pareto)
     check_explained(search.objective if shown.explained else "mean")
@@ -324,7 +325,7 @@ def _simulated(scenario: Path, search: Search, shown: Shown, written: Written) -
         again: Any = {"folder": output if _is_folder(output) else None, "command": shown.command}
         again["budget_s"] = units.parse_duration(shown.measure_next, field="--measure-next")
         again["tell"] = partial(print, file=sys.stderr)
-        loaded, measured = measured_first(scenario, lambda changes: load(changes=changes), asked, **again)
+        loaded, measured = measured_first(scenario, load, asked, **again)
     decides = {name: value for name, value in asked.items() if name != "level"} | {"budget_s": search.budget}
     with _kept(output, loaded, decides):
         _answer(loaded, asked, shown, written, measured)

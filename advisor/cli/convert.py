@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import simulator
 from advisor.cli.declared import Given, Only, argument, only_with, option
 from advisor.cli.inputs import INPUT
-from advisor.cli.options import APP, VERSION, Changes, ScenarioSeed, gave_json, load_changed, offered
-from simulator import ScenarioError, calibration, files, units
+from advisor.cli.options import APP, VERSION, Changes, ScenarioSeed, gave_json, offered
+from simulator import ScenarioError, calibration, documents, files, units
 
 TRACES = ("csv", "sadf", "collectl", "prometheus", "simgrid", "dinda", "bitbrains", "google", "swf")
 RUNS = ("csv", "extrap", "extrap-json", "sacct")
@@ -170,7 +170,7 @@ def _table(source: Path, output: Path) -> Converted:
 
 def _trace(source: Path, output: Path, kind: str | None, asked: Imported) -> Converted:
     """What a source measures is stated by it or by the user."""
-    from advisor.cli.models import trace_summary
+    from advisor.cli.models import TraceFacts
     from simulator.load_traces import ImportOptions, import_trace, trace_text
 
     if kind is None:
@@ -186,7 +186,7 @@ def _trace(source: Path, output: Path, kind: str | None, asked: Imported) -> Con
     comment = "\n".join([f"imported from {source.name} ({kind})", *found.notes])
     files.write_text(output, trace_text(found.trace, column=found.column, comment=comment))
     said = f"{output}: {found.trace.values.size} rows, {found.trace.end_s:g} s, mean {found.trace.mean():.3f}"
-    return Converted(said, found.notes, trace_summary(output, found.trace, found.column))
+    return Converted(said, found.notes, documents.to_dict(TraceFacts.of(output, found.trace, found.column)))
 
 
 def _kept_runs(source: Path, history: Path, kind: str | None, kept: Kept) -> Converted:
@@ -221,7 +221,7 @@ def write_log(stream: "simulator.Stream", output: Path) -> None:
 
 def _platform(path: Path, folder: Path, asked: Exported) -> Converted:
     """As SimGrid has it: platform.xml and a profile for each load."""
-    scenario, replication = load_changed(path, changes=asked.changes, resource_model=None), asked.replication
+    scenario, replication = simulator.load_scenario(path, changes=asked.changes or ()), asked.replication
     scenario = scenario if asked.seed is None else replace(scenario, seed=asked.seed)
     about: Any = {"size": asked.size, "approximate": asked.approximate}
     try:

@@ -9,10 +9,10 @@ import simulator
 from advisor.cli.convert import write_log
 from advisor.cli.declared import REQUIRED, Given, Only, argument, only_with, option
 from advisor.cli.inputs import INPUT
-from advisor.cli.models import lines, stream_blocks, stream_document, trace_summary
+from advisor.cli.models import StreamFacts, TraceFacts, lines, stream_blocks
 from advisor.cli.options import Seed, file, named_values, offered
 from advisor.cli.outputs import check_room, finish, show
-from simulator import ScenarioError, blocks, files, provenance, units
+from simulator import ScenarioError, blocks, documents, files, provenance, units
 
 if TYPE_CHECKING:
     from simulator.load_traces import FitReport
@@ -106,8 +106,9 @@ def generate(
     except ScenarioError as error:
         raise ScenarioError([_as_given(line) for line in error.lines]) from error
     document = {"model": STREAMS, "kind": jobs.jobs_kind, "load_asked": jobs.load, "log": str(output)}
-    document |= stream_document(stream) | {"seed": seed, "provenance": provenance.provenance(seed=seed)}
-    shown, write = stream_blocks(document), partial(write_log, stream)
+    facts = StreamFacts.of(stream)
+    document |= documents.to_dict(facts) | {"seed": seed, "provenance": provenance.provenance(seed=seed)}
+    shown, write = stream_blocks(facts), partial(write_log, stream)
     finish(document, shown, output, write=write, said=f"written to {output}")
 
 
@@ -126,7 +127,7 @@ def _trace(kind: str, output: Path, asked: Trace, seed: int) -> None:
     about = {"seed": seed, "parameters": described, "fit": fitted}
     said = f"{output}: {drawn.values.size} rows, {drawn.end_s:g} s, mean {drawn.mean():.3f}"
     shown: list[blocks.Block] = [lines(said, f"  {parameters}"), *([] if report is None else [_fit_table(report)])]
-    show(about | trace_summary(output, drawn, "load"), shown)
+    show(about | documents.to_dict(TraceFacts.of(output, drawn, "load")), shown)
 
 
 def _parameters(model: Any) -> dict[str, float | str]:

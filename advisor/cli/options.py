@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -32,15 +32,6 @@ Changes = Annotated[
         "--set",
         metavar="PATH=VALUE",
         help="Set a field in place of the scenario's: platform.nodes.0.memory=8GiB, or x2, /2 of it. Repeatable.",
-    ),
-]
-ResourceModel = Annotated[
-    str | None,
-    typer.Option(
-        "--resource-model",
-        metavar="poc|hllc|intcc|icc|ct|dbc",
-        autocompletion=offered("poc", "hllc", "intcc", "icc", "ct", "dbc"),
-        help="For scenarios of the application seg: how PEs cost its graph, in place of the scenario's resource_model.",
     ),
 ]
 PRINTED = ("latex", "markdown")
@@ -87,8 +78,6 @@ VERSION = typer.Option(help="Version of the application.")
 COLUMN = typer.Option(help="Column to read, where the file has several.")
 REAL = only_without("replay", why="where nothing is measured")
 LENGTH = typer.Option(help="Samples, or a duration such as 60s.")
-RESOURCE_MODEL = "application.resource_model"
-"""What `--resource-model` sets in a scenario."""
 LEVEL = 0.9
 """How often a stated interval holds, if nothing else is asked for; as `simulator.LEVEL`, which takes long to import."""
 LEAST_LEVEL, MOST_LEVEL = 0.5, 0.999
@@ -128,29 +117,6 @@ def folder(holds: str, *only: Only, default: Any = None) -> Any:
 def file(metavar: str, holds: str, *only: Only, default: Any = None) -> Any:
     """`-o` of a command that writes a file; the metavar says which kind."""
     return option(f"Write a file: {holds}.", *only, default=default, names=("--output", "-o"), metavar=metavar)
-
-
-def load_changed(
-    path: Path, *, changes: Sequence[str] | None = None, resource_model: str | None, oversized: bool = False
-) -> "simulator.Scenario":
-    """The scenario with what `--set` and `--resource-model` change in it; faults name the option that was given.
-
-    Raises ScenarioError as `load_scenario`.
-    """
-    chosen = [] if resource_model is None else [f"{RESOURCE_MODEL}={resource_model}"]
-    try:
-        return simulator.load_scenario(path, changes=[*(changes or ()), *chosen], oversized=oversized)
-    except ScenarioError as error:
-        raise ScenarioError([_as_given(line) if chosen else line for line in error.lines]) from error
-
-
-def _as_given(line: str) -> str:
-    field, found, rest = line.partition(f"--set {RESOURCE_MODEL}: ")
-    if not found:
-        return line
-    if rest.startswith("the key is unknown here"):
-        rest = "only the application seg has one; leave it out"
-    return f"{field}--resource-model: {rest}"
 
 
 def gave_json(result: Any) -> bool:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def looked_at(name: str, given: dict[str, Any], defaults: Mapping[str, Any]) -> Iterator[None]:
+def looked_at(name: str, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Iterator[None]:
     """Look at what a command is to write before anything else: whether it can be made, and has room.
 
     Where it writes a folder, it has that to itself, and what makes the results again is kept in it.
@@ -200,7 +200,7 @@ def _listed(there: Path, written: set[Path]) -> set[str]:
     return {path.relative_to(there).as_posix() for path in whole if path.is_relative_to(there) and path.is_file()}
 
 
-def keep_made(name: str, given: dict[str, Any], defaults: Mapping[str, Any]) -> None:
+def keep_made(name: str, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
     """Keep in a folder of results what running the command again needs."""
     from advisor.rerun import COMMANDS, keep
 

@@ -9,6 +9,8 @@ from advisor.cli.check import summary
 from advisor.cli.declared import Given, Only, argument, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import (
+    StreamFacts,
+    TraceFacts,
     allocation_blocks,
     lines,
     memory_blocks,
@@ -16,13 +18,11 @@ from advisor.cli.models import (
     network_blocks,
     speed_blocks,
     stream_blocks,
-    stream_document,
-    trace_summary,
     warned,
 )
 from advisor.cli.options import COLUMN, Plot, folder, gave_json
 from advisor.cli.outputs import show as show_result
-from simulator import ApportionError, blocks, calibration, files, shipped
+from simulator import ApportionError, blocks, calibration, documents, files, shipped
 
 WRITER = "apportion calibrate"
 MANIFEST = "manifest.json"
@@ -182,7 +182,7 @@ def _show_trace(path: Path, plot: Path | None, column: str | None) -> None:
     if plot is not None:
         simulator.plots.load(found, rule="given" if name == "available" else "fair").save(plot)
     about = {"picture": None if plot is None else str(plot)}
-    if gave_json(about | trace_summary(path, found, name)):
+    if gave_json(about | documents.to_dict(TraceFacts.of(path, found, name))):
         return
     print(f"{path}: {name}, {found.values.size} rows, {found.end_s:g} s")
     print(text_chart(found))
@@ -203,8 +203,8 @@ def _show_runs_kept(path: Path) -> None:
 
 def _show_log(path: Path) -> None:
     """A stream of jobs as it is, not cleaned."""
-    document = stream_document(simulator.read_stream(path, cleaning="none")) | {"log": str(path)}
-    show_result(document, stream_blocks(document))
+    found = StreamFacts.of(simulator.read_stream(path, cleaning="none"))
+    show_result(documents.to_dict(found) | {"log": str(path)}, stream_blocks(found))
 
 
 def document_of_jobs(path: Path) -> tuple[Path, dict[str, Any]] | None:

@@ -14,11 +14,9 @@ from advisor.cli.options import (
     Engine,
     Level,
     Replications,
-    ResourceModel,
     ScenarioSeed,
     TableForm,
     folder,
-    load_changed,
 )
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting
@@ -39,7 +37,6 @@ class Asked:
     seed: ScenarioSeed = None
     engine: Engine = "auto"
     changes: Changes = None
-    resource_model: ResourceModel = None
     level: Level = LEVEL
 
 
@@ -69,7 +66,7 @@ def simulate(
     stored: Form = "parquet" if table_form == "parquet" else "csv"
     simulator.check_form(stored)
     check_endings({"timeline": (files_of.timeline, TIMELINES), "jobs": (files_of.jobs, simulator.JOB_FILES)})
-    loaded = load_changed(scenario, changes=asked.changes, resource_model=asked.resource_model)
+    loaded = simulator.load_scenario(scenario, changes=asked.changes or ())
     timeline, number = files_of.timeline, files_of.replication
     shown = None
     if timeline is not None:

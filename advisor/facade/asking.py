@@ -109,13 +109,10 @@ def simulate(
         raise ScenarioError(
             f"simulate: the scenario has no configurations; give some, such as {example}, or ask advise"
         )
-    drawn: dict[str, Any] = {
-        "replications": _count(replications, "simulate: replications", least=1),
-        "seed": _count(seed, "simulate: seed"),
-    }
-    with kept_in(folder, "simulate", _whole(what), **drawn) as (place, _):
+    count, seed = _count(replications, "simulate: replications", least=1), _count(seed, "simulate: seed")
+    with kept_in(folder, "simulate", _whole(what), replications=count, seed=seed) as (place, _):
         logged = max(timelines, int(place is not None))
-        made = run(scenario, **drawn, engine=engine, log_replications=logged)  # type: ignore[arg-type] # checked above
+        made = run(scenario, replications=count, seed=seed, engine=engine, log_replications=logged)  # type: ignore[arg-type] # checked above
         runs = reaching(scenario, made)
         if place is not None:
             found = simulation.simulation_of(scenario, runs, level=intervals.LEVEL)

@@ -162,11 +162,11 @@ def drawn_of(runs: RunSet, level: float) -> Drawn:
 
 def compared(scenario: Scenario, runs: RunSet, *, level: float = intervals.LEVEL) -> Compared:
     """The configurations of a scenario against the one with the least mean, as the strategies of an advice."""
-    known: dict[str, Any] = {"truths": runs.truths, "level": level, "deterministic": runs.deterministic}
     fastest = runs.configurations[ties.first_least(runs.makespan_s.mean(axis=1))]
     entries = []
     for one, described in zip(scenario.configurations, runs.summary(level=level), strict=True):
-        against = gain(runs.of(one.name), runs.of(fastest), **known)
+        own, least = runs.of(one.name), runs.of(fastest)
+        against = gain(own, least, truths=runs.truths, level=level, deterministic=runs.deterministic)
         predicted = Described.of(described)
         over = Ends(against.mean, against.low, against.high)
         entries.append(

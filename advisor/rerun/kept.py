@@ -49,11 +49,11 @@ WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "as_json")
 CODE, HOSTS_FILE = "own", "hosts_file"
 """The option that names FILE.py or FILE.py:FUNCTION; and the one of which the hosts in the file are kept."""
 COMMANDS: Mapping[str, Command] = {
-    "simulate": Command("changes resource_model", left_out="replication configuration"),
+    "simulate": Command("changes", left_out="replication configuration"),
     "whatif": Command(
         "vary buy scaling nodes", left_out="workers dask resume only budget", counted="replications runs"
     ),
-    "advise": Command("vary objective budget resource_model"),
+    "advise": Command("vary objective budget changes"),
     "verify": Command("budget", asks="command", measured=True),
     "quickstart": Command("budget", measured=True),
     "cluster": Command(

@@ -101,15 +101,14 @@ def test_the_resource_model_is_chosen_on_the_command_line(capsys):
         document = json.loads(capsys.readouterr().out)
         return document["resource_model"], document["configurations"][0]["makespan_s"]["mean"]
 
-    flops, timed = mean_s(), mean_s("--resource-model", "ct")
+    flops, timed = mean_s(), mean_s("--set", "application.resource_model=ct")
     assert (flops[0], timed[0]) == ("poc", "ct")
     assert timed[1] - flops[1] == pytest.approx(256**3 / 4 * (6.5e-6 - 2 / 1.5e6), rel=1e-6)
-    assert _run(["simulate", path, "--resource-model", "hllc"]) == 2
-    said = "error: --resource-model: the resource model T800 has no hllc; take poc, icc, ct\n"
+    assert _run(["simulate", path, "--set", "application.resource_model=hllc"]) == 2
+    said = "error: --set application.resource_model: the resource model T800 has no hllc; take poc, icc, ct\n"
     assert capsys.readouterr().err == said
-    assert _run(["simulate", str(FOLDER / "two-cores.yaml"), "--resource-model", "icc"]) == 2
-    said = "error: --resource-model: only the application seg has one; leave it out\n"
-    assert capsys.readouterr().err == said
+    assert _run(["simulate", str(FOLDER / "two-cores.yaml"), "--set", "application.resource_model=icc"]) == 2
+    assert "error: --set application.resource_model: the key is unknown here; take name" in capsys.readouterr().err
 
 
 def test_a_graph_is_checked_on_the_command_line(capsys):
@@ -127,7 +126,7 @@ def test_an_advice_divides_the_units_of_a_graph_by_what_the_pes_can(capsys, tmp_
     text = text.replace("segs/matmul.seg.yaml", str(FOLDER / "segs" / "matmul.seg.yaml"))
     text = text.replace("segs/t800.json", str(FOLDER / "segs" / "t800.json")).replace("{n: 256}", "{n: 4096}")
     (tmp_path / "mixed.yaml").write_text(text)
-    assert _run(["advise", str(tmp_path / "mixed.yaml"), "--json", "--resource-model", "poc"]) == 0
+    assert _run(["advise", str(tmp_path / "mixed.yaml"), "--json", "--set", "application.resource_model=poc"]) == 0
     advice = json.loads(capsys.readouterr().out)
     assert advice["application"]["resource_model"] == "poc"
     assert sum(advice["partition"]) == 4096
