@@ -38,7 +38,7 @@ CLOCKS = {
 LINES = {
     "simulator/base": (5_100, 3_700),
     "simulator/models": (11_820, 11_480),
-    "simulator/load_traces": (1_920, 1_900),
+    "simulator/load_traces": (2_090, 2_070),
     "simulator/platform": (4_640, 4_230),
     "simulator/programs": (6_381, 6_381),
     "simulator/scheduling": (2_020, 1_900),

@@ -58,20 +58,20 @@ class Imported:
         "load, busy, busy-percent, available or available-percent.",
         only_with("from", "csv", "sadf", "collectl", "prometheus"),
     )
-    cores: int = option(
-        "Cores of the PE that the trace is for.",
+    cores: int | None = option(
+        "Cores of the PE that the trace is for; by default those that the file tells of, else 1.",
         Only((_BUSY,), _measured, why="which does not hang on the number of cores"),
-        default=1,
         min=1,
     )
     time_column: str | None = option(
-        "Column of the times: numbers, or dates, UTC where without a zone.", TRACE, only_with("from", "csv")
+        "Column of the times: numbers, or dates, with a zone or all without.", TRACE, only_with("from", "csv")
     )
     value_column: str | None = option("Column of the values.", TRACE, only_with("from", "csv", "sadf", "collectl"))
     time_unit: str | None = option("s, ms or us.", TRACE, only_with("from", "csv"))
     cpu: str | None = option("Number of a processor, or all.", only_with("from", "sadf", "collectl"))
     series: str | None = option(
-        "prometheus: label=value. google: machine=NUMBER.", only_with("from", "prometheus", "google")
+        "Which of several: prometheus label=VALUE, google machine=NUMBER, sadf hostname=NAME, csv COLUMN=TEXT.",
+        only_with("from", "prometheus", "google", "sadf", "csv"),
     )
     processors: int | None = option("Size of the log's machine.", only_with("from", "swf"), min=1)
     start: str | None = option("Where the window begins, such as 2d.", only_with("from", "swf"))

@@ -29,8 +29,8 @@ MEASURES: tuple[Measure, ...] = get_args(Measure)
 """What a source's numbers can be."""
 
 _READERS: dict[str, tuple[Callable[[Path, ImportOptions], Source], tuple[str, ...]]] = {
-    "csv": (csv_table.read, ("measures", "time_column", "value_column", "time_unit")),
-    "sadf": (sadf.read, ("measures", "value_column", "cpu")),
+    "csv": (csv_table.read, ("measures", "time_column", "value_column", "time_unit", "series")),
+    "sadf": (sadf.read, ("measures", "value_column", "cpu", "series")),
     "collectl": (collectl.read, ("measures", "value_column", "cpu")),
     "prometheus": (prometheus.read, ("measures", "series")),
     "simgrid": (simgrid.read, ("duration_s",)),
@@ -55,12 +55,15 @@ class Imported:
     notes: tuple[str, ...]
 
 
-def import_trace(path: str | Path, kind: str, *, options: ImportOptions | None = None, cores: int = 1) -> Imported:
+def import_trace(
+    path: str | Path, kind: str, *, options: ImportOptions | None = None, cores: int | None = None
+) -> Imported:
     """Read foreign load data as a load trace.
 
     `kind`: one of `FORMATS`.
     `options`: what the user states about the source.
-    `cores`: cores of the PE that the trace is for: a busy share becomes that many times its value as load.
+    `cores`: cores of the PE that the trace is for: a busy share becomes that many times its value as load. By default
+    those that the file tells of, else 1.
 
     TraceError
         Naming file, place and field.
@@ -79,11 +82,13 @@ def import_trace(path: str | Path, kind: str, *, options: ImportOptions | None =
     if unknown:
         raise ScenarioError(unknown)
     source = read(path, options)
-    if len(source.times_s) < 2:
+    if len(source.times_s) < (2 if source.end_s is None else 1):
         raise TraceError(f"{path}: the number of rows is {len(source.times_s)}; give at least 2")
-    if cores != 1 and not source.measures.startswith("busy"):
+    if cores not in (None, 1) and not source.measures.startswith("busy"):
         raise TraceError(f"{path}: cores: no effect on {source.measures}, only a busy share hangs on it; leave it out")
-    return _imported(path, source, cores)
+    if cores is not None and source.cores not in (None, cores):
+        raise TraceError(f"{path}: cores: {cores} stated, but the file says {source.cores}; leave it out")
+    return _imported(path, source, cores or source.cores or 1)
 
 
 def _imported(path: Path, source: Source, cores: int) -> Imported:
@@ -98,7 +103,9 @@ def _imported(path: Path, source: Source, cores: int) -> Imported:
     else:
         column, meaning = "load", "mean runnable processes as the source states them"
     end_s = source.end_s if source.end_s is not None else 2 * times[-1] - times[-2]
-    trace = LoadTrace(times - times[0], values, float(end_s - times[0]))
+    if len(times) == 1:  # in two halves: trace files have two rows at least
+        times, values = np.array([times[0], (times[0] + end_s) / 2]), np.repeat(values, 2)
+    trace = LoadTrace(times - times[0], values, float(end_s - times[0]), start_instant=source.start)
     return Imported(trace, column, (f"{column}: {meaning}", *source.notes))
 
 

@@ -14,6 +14,7 @@ from simulator.load_traces.importers.source import (
     instant,
     number,
     read_lines,
+    unused,
 )
 
 _COLUMNS: dict[Measure, str] = {"busy-percent": "Totl%", "load": "L-Avg1"}
@@ -41,13 +42,13 @@ def read(path: Path, options: ImportOptions) -> Source:
         date = re.fullmatch(r"(\d{4})(\d\d)(\d\d)", cells[0])
         if date is None:
             raise TraceError(f"{path}:{place}: Date is {cells[0][:40]!r}; give YYYYMMDD")
-        time_s = instant(path, place, "Date Time", f"{'-'.join(date.groups())} {cells[1]}")
-        rows.add(place, time_s, number(path, place, column, row[column]))
+        moment = instant(path, place, "Date Time", f"{'-'.join(date.groups())} {cells[1]}")
+        rows.add(place, moment, number(path, place, column, row[column]))
 
     read_lines(path, parse, by_tool=True)
     if not header:
         raise TraceError(f"{path}: there is no header; give a line that begins with '#Date'")
-    return rows.source(measure, "times are the source's local clock, without a zone")
+    return rows.source(measure, *unused(header, "Date", "Time", column))
 
 
 def _column(path: Path, header: list[str], options: ImportOptions) -> tuple[Measure, str]:

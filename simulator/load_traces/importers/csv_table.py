@@ -4,7 +4,18 @@ import csv
 from pathlib import Path
 
 from simulator.base.errors import TraceError
-from simulator.load_traces.importers.source import ImportOptions, Rows, Source, by_name, instant, number, read_lines
+from simulator.base.units import to_number
+from simulator.load_traces.importers.source import (
+    ImportOptions,
+    Machines,
+    Rows,
+    Source,
+    by_name,
+    instant,
+    number,
+    read_lines,
+    unused,
+)
 
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
@@ -19,38 +30,46 @@ def read(path: Path, options: ImportOptions) -> Source:
         raise TraceError(f"{path}: time-unit is {options.time_unit!r}; give one of {', '.join(_UNITS)}")
     scale = _UNITS[options.time_unit or "s"]
     header: list[str] = []
-    time_at = value_at = 0
+    used: list[str] = []
+    label = (options.series or "").partition("=")[0]
+    groups: dict[str, Machines] = {}
     rows = Rows(path, "time", options.value_column or "value")
 
     def parse(place: int, line: str) -> None:
-        nonlocal time_at, value_at
         if line.startswith("#"):
             return
         cells = [cell.strip() for cell in next(csv.reader([line]))]
         if not header:
             header.extend(cells)
-            time_at, value_at = _columns(path, place, cells, options)
+            used.extend(_columns(path, place, cells, options))
             return
-        by_name(path, place, cells, header)
-        time = cells[time_at]
-        dated = "-" in time[1:] and ":" in time
-        seconds = (
-            instant(path, place, header[time_at], time) if dated else scale * number(path, place, header[time_at], time)
-        )
-        rows.add(place, seconds, number(path, place, header[value_at], cells[value_at]))
+        row = by_name(path, place, cells, header)
+        texts = [name for name in header if name not in used and (name == label or to_number(row[name]) is None)]
+        for name in texts:
+            groups.setdefault(name, Machines(path, name, options.series if name == label else None))
+        if all(groups[name].takes(row[name]) for name in sorted(texts, key=label.__ne__)):
+            time, value = (row[name] for name in used)
+            dated = "-" in time[1:] and ":" in time
+            seconds = scale * number(path, place, used[0], time) if not dated else instant(path, place, used[0], time)
+            rows.add(place, seconds, number(path, place, used[1], value))
 
     read_lines(path, parse)
-    return rows.source(options.measures)
+    for group in groups.values():
+        group.check()
+    return rows.source(options.measures, *unused(header, *used, label))
 
 
-def _columns(path: Path, place: int, header: list[str], options: ImportOptions) -> tuple[int, int]:
-    """Where time and value stand; without names only a table of two columns is clear."""
-    for option, name in (("time-column", options.time_column), ("value-column", options.value_column)):
+def _columns(path: Path, place: int, header: list[str], options: ImportOptions) -> tuple[str, str]:
+    """The columns of times and values; without names only a table of two columns is clear."""
+    label = options.series and options.series.partition("=")[0]
+    for option, name in (
+        ("time-column", options.time_column),
+        ("value-column", options.value_column),
+        ("series", label),
+    ):
         if name is not None and name not in header:
             raise TraceError(f"{path}:{place}: {option} is {name!r}; give one of {', '.join(header)}")
-    time_at = header.index(options.time_column) if options.time_column else 0
-    if options.value_column is not None:
-        return time_at, header.index(options.value_column)
-    if len(header) != 2:
+    time = options.time_column or header[0]
+    if options.value_column is None and len(header) != 2:
         raise TraceError(f"{path}:{place}: value-column is not stated; give one of {', '.join(header)}")
-    return time_at, 1 - time_at
+    return time, options.value_column or header[header[0] == time]

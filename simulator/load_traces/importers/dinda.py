@@ -1,5 +1,7 @@
 """Import of Dinda's host load traces: pairs of doubles (seconds, load average) in Alpha order, or the same as text."""
 
+import codecs
+import string
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,7 @@ def read(path: Path, _options: ImportOptions) -> Source:
         head = stream.read(256)
     if not head:
         raise TraceError(f"{path}: the file is empty; give pairs of doubles")
-    is_text = all(byte in b"0123456789+-.eE \t\r\n" for byte in head)
+    is_text = all(byte in string.printable.encode() for byte in head.removeprefix(codecs.BOM_UTF8))
     return (_read_text if is_text else _read_doubles)(path).source("load", _NOTE)
 
 
@@ -27,14 +29,14 @@ def _read_doubles(path: Path) -> Rows:
     if len(data) % _PAIR_BYTES:
         raise TraceError(f"{path}: the size is {len(data)} bytes; give a multiple of {_PAIR_BYTES} (pairs of doubles)")
     pairs = np.frombuffer(data, dtype="<f8").reshape(-1, 2)
-    rows = Rows(path, "timestamp", "load")
+    rows = Rows(path, "timestamp", "load", unix=True)
     for index, (time_s, load) in enumerate(pairs.tolist()):
         rows.add(f"pair {index + 1}", time_s, load)
     return rows
 
 
 def _read_text(path: Path) -> Rows:
-    rows = Rows(path, "timestamp", "load")
+    rows = Rows(path, "timestamp", "load", unix=True)
 
     def parse(place: int, line: str) -> None:
         cells = line.split()

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.base import files
-from simulator.base.errors import TraceError
+from simulator.base.errors import TraceError, meant
 from simulator.load_traces.importers.source import ImportOptions, Rows, Source, number
 
 
@@ -19,7 +19,7 @@ def read(path: Path, options: ImportOptions) -> Source:
     samples = series.get("values")
     if not isinstance(samples, list):
         raise TraceError(f"{path}: data.result.values is not a list; give a list of [seconds, 'value'] pairs")
-    rows = Rows(path, "time", "value")
+    rows = Rows(path, "time", "value", unix=True)
     for index, sample in enumerate(samples):
         place = f"values[{index}]"
         if not isinstance(sample, list) or len(sample) != 2:
@@ -33,14 +33,25 @@ def _matrix(path: Path) -> list[Mapping[str, Any]]:
     if not isinstance(document, dict) or document.get("status") != "success":
         found = document.get("error", document.get("status")) if isinstance(document, dict) else type(document).__name__
         raise TraceError(f"{path}: status is {str(found)[:60]!r}; give the answer of a query with status 'success'")
+    _check_keys(path, document, "status data")
     data = document.get("data")
     kind = data.get("resultType") if isinstance(data, dict) else None
     if kind != "matrix" or not isinstance(data, dict):
         raise TraceError(f"{path}: data.resultType is {kind!r}; give a 'matrix' (a range query)")
+    _check_keys(path, data, "resultType result stats")
     result = data.get("result")
     if not isinstance(result, list) or not result or not all(_is_series(entry) for entry in result):
         raise TraceError(f"{path}: data.result has no series; give at least one")
+    for entry in result:
+        _check_keys(path, entry, "metric values")
     return result
+
+
+def _check_keys(path: Path, found: Mapping[str, Any], known: str) -> None:
+    """Also warnings and native histograms are refused: what they say of the values is not read."""
+    for key in found:
+        if key not in known.split():
+            raise TraceError(f"{path}: {key!r} is not read{meant(key, known.split()) or '; leave it out'}")
 
 
 def _is_series(entry: Any) -> bool:

@@ -1,5 +1,7 @@
 """Import of sysstat's `sadf -d FILE -- -u -P ALL` (or `-q`) and `sadf -j`: busy percent or load average."""
 
+import codecs
+import datetime
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,16 +11,22 @@ from simulator.base.errors import MALFORMED, TraceError
 from simulator.base.units import to_whole
 from simulator.load_traces.importers.source import (
     ImportOptions,
+    Machines,
     Measure,
     Rows,
     Source,
+    by_name,
     choose_measure,
     instant,
     number,
     read_lines,
+    since_1970,
+    unused,
 )
 
 _AVERAGE, _IDLE, _WAITING = "ldavg-1", "idle", "iowait"
+_ALWAYS = ("hostname", "interval", "timestamp")
+_BUSY = ("CPU", "cpu", _IDLE, _WAITING)
 
 
 def read(path: Path, options: ImportOptions) -> Source:
@@ -27,7 +35,7 @@ def read(path: Path, options: ImportOptions) -> Source:
     Waiting for input or output counts as idle, as in our own recordings.
     """
     with files.open_lines(path) as stream:
-        is_json = stream.read(64).lstrip().startswith(b"{")
+        is_json = stream.read(64).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{")
     reader = _Reader(path, options)
     if is_json:
         for place, row in _json_rows(path):
@@ -42,10 +50,12 @@ class _Reader:
 
     def __init__(self, path: Path, options: ImportOptions) -> None:
         self._path, self._options = path, options
+        self._machines = Machines(path, "hostname", options.series)
         self._cpu = {"all": "-1"}.get(options.cpu or "all", options.cpu)
         self._header: list[str] = []
         self._measure: Measure | None = None
         self._restarts = 0
+        self._columns: dict[str, None] = {}
         self._offered: set[Measure] = set()
         self._cpus: set[str] = set()
         self._rows = {name: Rows(path, "timestamp", options.value_column or name) for name in ("busy-percent", "load")}
@@ -53,7 +63,11 @@ class _Reader:
     def line(self, place: int, line: str) -> None:
         """Take in a line of `sadf -d`: a header of one activity, a restart, or a row."""
         if line.startswith("#"):
-            self._header = [name.lstrip("%") for name in line.lstrip("# ").split(";")]
+            names = [name.lstrip("%") for name in line.lstrip("# ").split(";")]
+            self._header = names
+            missing = next((name for name in _ALWAYS if name not in names), None)
+            if missing is not None:
+                raise TraceError(f"{self._path}:{place}: the header has no {missing!r}; give one of `sadf -d`")
             return
         cells = line.split(";")
         if len(cells) > 3 and cells[3].startswith("LINUX-RESTART"):
@@ -63,33 +77,34 @@ class _Reader:
             raise TraceError(
                 f"{self._path}:{place}: there is no header before the first row; give a '# hostname;...' line"
             )
-        if len(cells) != len(self._header):
-            raise TraceError(
-                f"{self._path}:{place}: the line has {len(cells)} columns; give {len(self._header)} as in the header"
-            )
-        self.take(place, dict(zip(self._header, cells, strict=True)))
+        self.take(place, by_name(self._path, place, cells, self._header))
 
     def take(self, place: int | str, row: Mapping[str, Any]) -> None:
         """Take in a row of named cells."""
         measure: Measure = "load" if _AVERAGE in row else "busy-percent"
         wanted = self._options.value_column or (_AVERAGE if measure == "load" else _IDLE)
-        if wanted not in row:
+        self._columns |= dict.fromkeys(row)
+        if not self._machines.takes(str(row["hostname"])) or wanted not in row:
             return
+        if wanted == _IDLE and _WAITING not in row:
+            raise TraceError(f"{self._path}:{place}: there is no %iowait beside %idle; give rows of `sadf -- -u`")
         if "CPU" in row:
             self._cpus.add(str(row["CPU"]))
             if str(row["CPU"]) != self._cpu:
                 return
         self._offered.add(measure)
         stamp = str(row["timestamp"])
-        time_s = instant(self._path, place, "timestamp", stamp) if (whole := to_whole(stamp)) is None else float(whole)
+        whole = to_whole(stamp)
+        moment = since_1970(whole or 0) or instant(self._path, place, "timestamp", stamp)
         value = number(self._path, place, wanted, row[wanted])
         if wanted == _IDLE:
-            value = max(0.0, 100.0 - value - number(self._path, place, _WAITING, row.get(_WAITING, 0.0)))
-            time_s -= number(self._path, place, "interval", row["interval"])
-        self._rows[measure].add(place, time_s, value)
+            value = max(0.0, 100.0 - value - number(self._path, place, _WAITING, row[_WAITING]))
+            moment -= datetime.timedelta(seconds=number(self._path, place, "interval", row["interval"]))
+        self._rows[measure].add(place, moment, value)
 
     def source(self) -> Source:
         """The rows of the measure that was stated, or of the only one there is."""
+        self._machines.check()
         if not self._offered and self._cpus:
             known = ", ".join("all" if cpu == "-1" else cpu for cpu in sorted(self._cpus))
             raise TraceError(f"{self._path}: cpu is {self._options.cpu or 'all'!r}; give one of {known}")
@@ -99,23 +114,33 @@ class _Reader:
             raise TraceError(
                 f"{self._path}: cpu: load counts the whole machine, so a processor has no effect; leave it out"
             )
-        notes = [f"{self._restarts} restarts of the machine lie within"] if self._restarts else []
-        return self._rows[measure].source(measure, *notes)
+        used = self._options.value_column or (_AVERAGE if measure == "load" else _IDLE)
+        notes = unused(self._columns, *_ALWAYS, *_BUSY, used)
+        restarts = (f"{self._restarts} restarts of the machine lie within",) if self._restarts else ()
+        return self._rows[measure].source(measure, *notes, *restarts)
 
 
 def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Rows of `sadf -j` in the names of `sadf -d`."""
     document = files.read_json(path)
     try:
-        hosts = document["sysstat"]["hosts"]
-        for place, entry in enumerate(hosts[0]["statistics"]):
-            if "timestamp" not in entry:
-                continue
-            stamp = entry["timestamp"]
-            common = {"timestamp": f"{stamp['date']} {stamp['time']}", "interval": stamp["interval"]}
-            for row in entry.get("cpu-load", ()):
-                yield f"statistics[{place}]", {**row, **common, "CPU": "-1" if row["cpu"] == "all" else row["cpu"]}
-            if "queue" in entry:
-                yield f"statistics[{place}]", {**entry["queue"], **common}
+        for host in document["sysstat"]["hosts"]:
+            for place, entry in enumerate(host["statistics"]):
+                yield from ((f"statistics[{place}]", row) for row in _rows_of(entry, host["nodename"]))
     except MALFORMED as error:
-        raise TraceError(f"{path}: sysstat.hosts[0].statistics: not as `sadf -j` writes it") from error
+        raise TraceError(f"{path}: sysstat.hosts[].statistics: not as `sadf -j` writes it") from error
+
+
+def _rows_of(entry: Mapping[str, Any], host: str) -> Iterator[dict[str, Any]]:
+    """The rows of one time; other activities are passed over, but their names are kept."""
+    if "timestamp" not in entry:
+        return
+    stamp = entry["timestamp"]
+    zone = "+00:00" if stamp.get("utc") == 1 else ""
+    common = {"timestamp": f"{stamp['date']} {stamp['time']}{zone}", "interval": stamp["interval"], "hostname": host}
+    for row in entry.get("cpu-load", ()):
+        yield {**row, **common, _IDLE: row[_IDLE], "CPU": "-1" if row["cpu"] == "all" else row["cpu"]}
+    if "queue" in entry:
+        yield {**entry["queue"], **common, _AVERAGE: entry["queue"][_AVERAGE]}
+    others = [name for name in entry if name not in ("timestamp", "cpu-load", "queue")]
+    yield {**dict.fromkeys(others), **common}

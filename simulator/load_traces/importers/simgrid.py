@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from simulator.base.errors import TraceError
 from simulator.load_traces.generate import MOST_VALUES
 from simulator.load_traces.importers.source import ImportOptions, Rows, Source, number, read_lines
+from simulator.models.load import AfterEnd, LoadTrace
 
 
 @dataclass(frozen=True)
@@ -21,16 +24,42 @@ class Profile:
     pause_s: float | None
     """Seconds after the last line at which it starts again, counted as its time 0; None: never."""
 
+    @property
+    def alike(self) -> bool:
+        """Whether all periods are like the first: before the first line it has full speed, later the last value."""
+        return self.pause_s is None or self.times_s[0] == 0 or self.values[-1] == 1
+
+    def played(self, duration_s: float | None = None) -> LoadTrace:
+        """The profile as SimGrid plays it (checked on 3.32): one period, or written out over some seconds."""
+        first, last = self.times_s[0], self.times_s[-1]
+        period_s = last + (self.pause_s or max(first, 1.0))
+        end_s = duration_s or period_s
+        turns = 1 if self.pause_s is None else math.ceil(end_s / period_s)
+        times = (np.arange(turns)[:, np.newaxis] * period_s + np.array(self.times_s)).ravel()
+        values = np.tile(self.values, turns)[times < end_s]
+        times = times[times < end_s]
+        if first > 0:
+            times, values = np.append(0.0, times), np.append(1.0, values)
+        after: AfterEnd = "hold" if self.pause_s is None else "cycle" if duration_s is None else "error"
+        return LoadTrace(times, values, end_s, after)
+
 
 def read(path: Path, options: ImportOptions) -> Source:
-    """A profile as SimGrid plays it (checked on 3.32).
-
-    Before the first line the speed is full. With LOOPAFTER d the profile starts again d seconds after its last line;
-    then the last value holds until the first line.
-    """
+    """A profile as SimGrid plays it, over one period, or over the duration that the user states."""
     profile = read_profile(path)
-    rows = Rows(path, "time", "value", array("d", profile.times_s), array("d", profile.values))
-    return _played(path, rows, math.nan if profile.pause_s is None else profile.pause_s, options.duration_s)
+    if options.duration_s is None and not profile.alike:
+        first, later = profile.times_s[0], profile.values[-1]
+        found = f"the first period is unlike the later ones (full speed up to {first:g} s, later {later:g})"
+        raise TraceError(f"{path}: LOOPAFTER: {found}; a duration writes it out exactly")
+    period_s = profile.times_s[-1] + (profile.pause_s or math.inf)
+    if options.duration_s is not None and options.duration_s / period_s * len(profile.times_s) > MOST_VALUES:
+        found = f"{options.duration_s:g} s in periods of {period_s:g} s are too many values"
+        raise TraceError(f"{path}: {found}; give a shorter duration for at most {MOST_VALUES}")
+    played = profile.played(options.duration_s)
+    repeats = profile.pause_s is not None and options.duration_s is None
+    kind = f"repeats every {period_s:g} s: use it with `cycle`" if repeats else "use it with `hold`"
+    times_s, values = (array("d", column) for column in (played.times_s, played.values))
+    return Source(times_s, values, "available", (f"the profile {kind}",), played.end_s)
 
 
 def read_profile(path: Path) -> Profile:
@@ -46,6 +75,8 @@ def read_profile(path: Path) -> Profile:
         if len(cells) != 2:
             raise TraceError(f"{path}:{place}: the line has {len(cells)} columns; give 'time value' or 'LOOPAFTER d'")
         if cells[0] in ("LOOPAFTER", "PERIODICITY"):
+            if not math.isnan(pause_s):
+                raise TraceError(f"{path}:{place}: {cells[0]} comes twice; leave one out")
             pause_s = number(path, place, cells[0], cells[1])
             if pause_s <= 0:
                 raise TraceError(f"{path}:{place}: {cells[0]} is {pause_s:g}; give a number above 0")
@@ -59,32 +90,3 @@ def read_profile(path: Path) -> Profile:
     if not rows.times_s:
         raise TraceError(f"{path}: there are no rows; give lines 'time value'")
     return Profile(rows.times_s, rows.values, None if math.isnan(pause_s) else pause_s)
-
-
-def _played(path: Path, rows: Rows, pause_s: float, duration_s: float | None) -> Source:
-    """The profile from time 0 on, over one period or written out over `duration_s`."""
-    first, last = rows.times_s[0], rows.times_s[-1]
-    loops = math.isfinite(pause_s)
-    period_s = last + pause_s
-    played = Rows(path, "time", "value")
-    if first > 0:
-        played.add("start", 0.0, 1.0)
-    if duration_s is None and loops and first > 0 and rows.values[-1] != 1:
-        raise TraceError(
-            f"{path}: LOOPAFTER: the first period is unlike the later ones (full speed up to {first:g} s, later "
-            f"{rows.values[-1]:g}); a duration writes it out exactly"
-        )
-    end_s = duration_s if duration_s is not None else period_s if loops else last + max(first, 1.0)
-    if loops and end_s / period_s * len(rows.times_s) > MOST_VALUES:
-        found = f"{end_s:g} s in periods of {period_s:g} s are too many values"
-        raise TraceError(f"{path}: {found}; give a shorter duration for at most {MOST_VALUES}")
-    for turn in range(max(1, math.ceil(end_s / period_s)) if loops else 1):
-        for time_s, value in zip(rows.times_s, rows.values, strict=True):
-            if turn * (period_s if loops else 0.0) + time_s < end_s:
-                played.add(f"period {turn + 1}", turn * (period_s if loops else 0.0) + time_s, value)
-    halfway = (played.times_s[-1] + end_s) / 2
-    played.add("end", halfway, played.values[-1])  # the last stay in two halves: so a CSV trace ends at `end_s`
-    kind = (
-        f"repeats every {period_s:g} s: use it with `cycle`" if loops and duration_s is None else "use it with `hold`"
-    )
-    return Source(played.times_s, played.values, "available", (f"the profile {kind}",), end_s)

@@ -4,19 +4,25 @@ import array
 import datetime
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from simulator.base import files
-from simulator.base.errors import TraceError
+from simulator.base.arrays import Floats
+from simulator.base.errors import TraceError, some_names
 from simulator.base.units import to_number
 from simulator.load_traces.csv_file import TraceWarning
 
 Measure = Literal["load", "busy", "busy-percent", "available", "available-percent"]
 """What a source's numbers are: mean runnable processes; busy share of the processors; the share left to us."""
 _MAX_LINE_BYTES = 2**20
+_SHOWN = 8
+_LATEST_S = 1e11
+"""Seconds since 1970 of the last date that is taken for one (year 5138)."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,7 @@ class ImportOptions:
     cpu: str | None = None
     """Number of one processor, or `all`."""
     series: str | None = None
-    """`label=value` that picks one of several series."""
+    """`label=value` that picks one of several series or machines."""
     processors: int | None = None
     """Size of the machine that a job log is about."""
     start_s: float | None = None
@@ -52,9 +58,13 @@ class Source:
     """What a reader of the imported trace must know."""
     end_s: float | None = None
     """Where the last value's stay ends, if the source tells."""
+    start: datetime.datetime | None = None
+    """Date and time of the first row, with its zone, if the source tells."""
+    cores: int | None = None
+    """Cores that a busy share is of, if the source tells."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Rows:
     """Rows as they are read, each checked when it is added."""
 
@@ -63,9 +73,14 @@ class Rows:
     value_field: str
     times_s: "array.array[float]" = field(default_factory=lambda: array.array("d"))
     values: "array.array[float]" = field(default_factory=lambda: array.array("d"))
+    unix: bool = False
+    """Whether times are seconds since 1970."""
+    first: datetime.datetime | None = None
+    """Of the first row, where rows have dates."""
 
-    def add(self, place: int | str, time_s: float, value: float) -> None:
-        """Take in a row that stands at a line or record."""
+    def add(self, place: int | str, time: float | datetime.datetime, value: float) -> None:
+        """Take in a row that stands at a line or record, with its seconds or its date and time."""
+        time_s = time if isinstance(time, float | int) else self._seconds(place, time)
         if not math.isfinite(time_s) or (self.times_s and time_s <= self.times_s[-1]):
             allowed = f"more than {self.times_s[-1]:.12g}, as before" if self.times_s else "a finite number"
             raise TraceError(f"{self.path}:{place}: {self.time_field} is {time_s:.12g}; give {allowed}")
@@ -76,9 +91,47 @@ class Rows:
         self.times_s.append(time_s)
         self.values.append(value)
 
+    def _seconds(self, place: int | str, moment: datetime.datetime) -> float:
+        """Seconds since 1970; of times without a zone only differences count."""
+        self.first = self.first or moment
+        if (moment.tzinfo is None) != (self.first.tzinfo is None):
+            named = "has" if moment.tzinfo else "lacks"
+            found = f"{moment} {named} a zone, unlike the rows before"
+            raise TraceError(f"{self.path}:{place}: {self.time_field}: {found}; give all times with a zone, or none")
+        return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
+
     def source(self, measures: Measure, *notes: str) -> Source:
-        """These rows as a source."""
-        return Source(self.times_s, self.values, measures, notes)
+        """These rows as a source, with the date of their beginning where its zone is known."""
+        if self.first is None or self.first.tzinfo is not None:
+            start = since_1970(self.times_s[0]) if self.unix and self.times_s else self.first
+            return Source(self.times_s, self.values, measures, notes, start=start)
+        unknown = "times of the source's own clock, whose zone it does not tell: the date is not kept"
+        return Source(self.times_s, self.values, measures, (*notes, unknown))
+
+
+class Machines:
+    """Which of the machines of a table is read: the one that `series` names, or the only one there is."""
+
+    def __init__(self, path: Path, label: str, series: str | None) -> None:
+        found, mark, self.chosen = (series or "").partition("=")
+        if series is not None and not (found == label and mark and self.chosen):
+            raise TraceError(f"{path}: series is {series!r}; give {label}=NAME")
+        self._path, self._label, self._series = path, label, series
+        self._seen: dict[str, None] = {}
+
+    def takes(self, name: str) -> bool:
+        """Whether rows of this machine are read."""
+        self.chosen = self.chosen or name
+        if len(self._seen) < _SHOWN or name == self.chosen:
+            self._seen[name] = None
+        return name == self.chosen
+
+    def check(self) -> None:
+        """Refuse a table of several machines none of which is named, and a name that it does not have."""
+        if (len(self._seen) > 1 and self._series is None) or (self._series and self.chosen not in self._seen):
+            found = "nothing is stated" if self._series is None else f"there is no {self._series!r}"
+            known = ", ".join(f"{self._label}={name}" for name in self._seen) or "one that has rows"
+            raise TraceError(f"{self._path}: series: {found}; give one {self._label}, such as {known}")
 
 
 def read_lines(path: Path, parse: Callable[[int, str], None], *, by_tool: bool = False) -> None:
@@ -92,14 +145,16 @@ def read_lines(path: Path, parse: Callable[[int, str], None], *, by_tool: bool =
         What `parse` raises, and for a line that is too long or no UTF-8 text.
     """
     for number, line, whole in _lines(path):
+        said = "a torn last line left out"
         try:
             if whole or not by_tool:
                 parse(number, line)
-                continue
+                said = "the last line has no end; it is read, though it may be torn"
         except TraceError:
             if whole:
                 raise
-        warnings.warn(f"{path}:{number}: a torn last line left out", TraceWarning, stacklevel=2)
+        if not whole:
+            warnings.warn(f"{path}:{number}: {said}", TraceWarning, stacklevel=2)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, bool]]:
@@ -116,10 +171,20 @@ def _lines(path: Path) -> Iterator[tuple[int, str, bool]]:
 
 
 def by_name(path: Path, place: int, cells: Sequence[str], header: Sequence[str]) -> dict[str, str]:
-    """The cells of a line by the names in the header; of several columns of a name the first."""
+    """The cells of a line by the names in the header."""
     if len(cells) != len(header):
         raise TraceError(f"{path}:{place}: the line has {len(cells)} columns; give {len(header)} as in the header")
-    return dict(zip(reversed(header), reversed(cells), strict=True))
+    row = dict(zip(header, cells, strict=True))
+    if len(row) < len(cells):
+        twice = next(name for number, name in enumerate(header) if name in header[:number])
+        raise TraceError(f"{path}:{place}: the header has {twice!r} twice; leave one of the columns out")
+    return row
+
+
+def unused(header: Iterable[str], *used: str) -> tuple[str, ...]:
+    """The columns that are left out, as a note; none where all are used."""
+    names = [name for name in dict.fromkeys(header) if name not in used]
+    return (f"columns not used: {some_names(names)}",) if names else ()
 
 
 def number(path: Path, place: int | str, name: str, text: object) -> float:
@@ -137,17 +202,29 @@ def number(path: Path, place: int | str, name: str, text: object) -> float:
     return value
 
 
-def instant(path: Path, place: int | str, name: str, text: str) -> float:
-    """Seconds since 1970 of a date and time; one without a zone is taken as UTC, since only differences are kept.
+def instant(path: Path, place: int | str, name: str, text: str) -> datetime.datetime:
+    """A date and time, with its zone if one is written.
 
     TraceError
         Naming file, place and field.
     """
+    written = text.strip()
     try:
-        found = datetime.datetime.fromisoformat(text.strip().removesuffix(" UTC"))
+        return datetime.datetime.fromisoformat(written.removesuffix(" UTC") + "Z" * written.endswith(" UTC"))
     except ValueError as error:
         raise TraceError(f"{path}:{place}: {name} is {text[:40]!r}; give YYYY-MM-DD HH:MM:SS") from error
-    return (found if found.tzinfo else found.replace(tzinfo=datetime.UTC)).timestamp()
+
+
+def since_1970(time_s: float) -> datetime.datetime | None:
+    """The date of a number of seconds since 1970; None for numbers that are hardly meant so, from before 1973 on."""
+    return datetime.datetime.fromtimestamp(time_s, datetime.UTC) if 1e8 < time_s < _LATEST_S else None
+
+
+def stacked(starts: Floats, ends: Floats, amounts: Floats, digits: int) -> tuple[Floats, Floats]:
+    """Where stays begin or end, rounded to so many digits, and the sum of what stays from there to the next."""
+    knots, place = np.unique(np.round(np.concatenate((starts, ends)), digits), return_inverse=True)
+    changes = np.bincount(place, weights=np.concatenate((amounts, -amounts)), minlength=knots.size)
+    return np.asarray(knots, np.float64), np.asarray(np.maximum(0.0, np.round(np.cumsum(changes), 12)), np.float64)
 
 
 def choose_measure(path: Path, stated: Measure | None, offered: tuple[Measure, ...]) -> Measure:

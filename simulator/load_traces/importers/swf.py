@@ -1,17 +1,21 @@
 """Import of job logs in the Standard Workload Format 2.2: the running jobs of a window become load."""
 
 import array
+import datetime
+from contextlib import suppress
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from simulator.base.arrays import Floats
-from simulator.base.errors import TraceError
-from simulator.base.units import to_whole
-from simulator.load_traces.importers.source import ImportOptions, Source, number, read_lines
+from simulator.base.errors import TraceError, some_names
+from simulator.base.units import to_number, to_whole
+from simulator.load_traces.importers.source import ImportOptions, Source, number, read_lines, since_1970, stacked
 
 _FIELDS = 18
-_SUBMIT, _WAIT, _RUN, _PROCESSORS, _REQUESTED = 1, 2, 3, 4, 7
+_JOB, _SUBMIT, _WAIT, _RUN, _PROCESSORS, _REQUESTED, _PARTITION = 0, 1, 2, 3, 4, 7, 15
+_HEADER = ("MaxProcs", "UnixStartTime", "TimeZoneString")
 _UNKNOWN = -1
 _DIGITS = 9
 """Of seconds: a job that begins when another ends must not overlap with it because 0.1 + 0.2 is more than 0.3."""
@@ -24,25 +28,29 @@ def read(path: Path, options: ImportOptions) -> Source:
     """
     log = _Log(path)
     read_lines(path, log.line, by_tool=True)
-    size = options.processors if options.processors is not None else log.header_size
+    size = options.processors if options.processors is not None else log.whole("MaxProcs")
     if size is None or size < 1:
         raise TraceError(f"{path}: processors are not stated, and the header has no MaxProcs; state at least 1")
     if not log.starts:
         raise TraceError(f"{path}: no job has a known start, run time and processors; give at least one")
     starts, runs, counts = (np.frombuffer(column) for column in (log.starts, log.runs, log.processors))
     begin = options.start_s or 0.0
-    ends = np.round(starts + runs, _DIGITS)
-    end = begin + options.duration_s if options.duration_s is not None else float(np.max(ends))
-    times, busy = _running(np.round(starts, _DIGITS), ends, counts, begin, end)
+    last = round(float(np.max(starts + runs)), _DIGITS)
+    end = begin + options.duration_s if options.duration_s is not None else last
+    if end <= begin:
+        raise TraceError(f"{path}: start: the last job ends at {last:g} s; give a time before that")
+    times, busy = _running(starts, starts + runs, counts, begin, end)
     if float(np.max(busy)) > size:
         raise TraceError(
             f"{path}: processors: {size} stated, but the jobs of the window use up to {np.max(busy):g} at once"
         )
-    notes = (
+    notes: tuple[str, ...] = (
         f"{len(log.starts)} jobs, {log.left_out} left out (start, run time or processors unknown, or no run)",
         f"busy processors of {size}, from {begin:g} s to {end:g} s of the log",
     )
-    return Source(array.array("d", times), array.array("d", busy / size), "busy", notes, end)
+    if len(log.partitions) > 1:
+        notes = (*notes, f"{len(log.partitions)} partitions are added up: {some_names(sorted(log.partitions))}")
+    return Source(array.array("d", times), array.array("d", busy / size), "busy", notes, end, log.start(begin))
 
 
 class _Log:
@@ -50,20 +58,46 @@ class _Log:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.header_size: int | None = None
+        self._header: dict[str, tuple[int, str]] = {}
+        self._jobs: set[str] = set()
+        self.partitions: set[str] = set()
         self.left_out = 0
         self.starts, self.runs, self.processors = (array.array("d") for _ in range(3))
+
+    def whole(self, name: str) -> int | None:
+        """A number of the header; None where it is not there."""
+        place, text = self._header.get(name, (0, ""))
+        if text and to_whole(text) is None:
+            raise TraceError(f"{self._path}:{place}: {name} is {text[:40]!r}; give a whole number")
+        return to_whole(text)
+
+    def start(self, begin_s: float) -> datetime.datetime | None:
+        """The date of an instant of the log, in the zone of the header if it has one, else in UTC."""
+        unix = self.whole("UnixStartTime")
+        moment = None if unix is None else since_1970(unix + begin_s)
+        with suppress(ValueError, OSError):  # a zone that this system does not know
+            return moment and moment.astimezone(ZoneInfo(self._header.get("TimeZoneString", (0, "UTC"))[1]))
+        return moment
 
     def line(self, place: int, line: str) -> None:
         """Take in a header comment or a job; the first line may be either."""
         if line.startswith(";"):
-            name, _, value = line.lstrip("; ").partition(":")
-            if name.strip() == "MaxProcs":
-                self.header_size = to_whole(value.strip()) or self.header_size
+            name, _, value = line.lstrip("; \t").partition(":")
+            if name.strip() in _HEADER:
+                if name.strip() in self._header:
+                    raise TraceError(f"{self._path}:{place}: {name.strip()} comes twice; leave one out")
+                self._header[name.strip()] = place, value.strip()
             return
         cells = line.split()
         if len(cells) != _FIELDS:
             raise TraceError(f"{self._path}:{place}: the line has {len(cells)} fields; give {_FIELDS}")
+        wrong = next((at for at, cell in enumerate(cells) if to_number(cell) is None), None)
+        if wrong is not None:
+            raise TraceError(f"{self._path}:{place}: field {wrong + 1} is {cells[wrong][:40]!r}; give a number")
+        if cells[_JOB] in self._jobs:
+            raise TraceError(f"{self._path}:{place}: job {cells[_JOB]} comes twice; give each its own number")
+        self._jobs.add(cells[_JOB])
+        self.partitions.add(cells[_PARTITION])
         names = {_SUBMIT: "submit", _WAIT: "wait", _RUN: "run", _PROCESSORS: "processors", _REQUESTED: "requested"}
         job = {at: number(self._path, place, name, cells[at]) for at, name in names.items()}
         count = job[_PROCESSORS] if job[_PROCESSORS] != _UNKNOWN else job[_REQUESTED]
@@ -79,16 +113,8 @@ class _Log:
 
 
 def _running(starts: Floats, ends: Floats, counts: Floats, begin_s: float, end_s: float) -> tuple[Floats, Floats]:
-    """Processors in use over a window: times from 0 and the level from each of them on."""
-    events = np.concatenate((starts, ends))
-    changes = np.concatenate((counts, -counts))
-    order = np.argsort(events, kind="stable")
-    knots, first = np.unique(events[order], return_index=True)
-    levels = np.cumsum(np.add.reduceat(changes[order], first))
+    """Processors in use over a window: its begin and the changes within, and the level from each of them on."""
+    knots, levels = stacked(starts, ends, counts, _DIGITS)
     before = int(np.searchsorted(knots, begin_s, side="right"))
     inside = (knots > begin_s) & (knots < end_s)
-    level_at_start = levels[before - 1] if before else 0.0
-    times = np.concatenate(([0.0], knots[inside] - begin_s, [end_s - begin_s]))
-    values = np.concatenate(([level_at_start], levels[inside]))
-    half = (times[-2] + times[-1]) / 2  # the last stay in two halves: so a CSV trace ends where the window does
-    return np.append(times[:-1], half), np.append(values, values[-1])
+    return np.append(begin_s, knots[inside]), np.append(levels[before - 1] if before else 0.0, levels[inside])

@@ -334,18 +334,10 @@ class Hosts:
 
     def _read_profile(self, path: Path) -> LoadTrace:
         profile = read_profile(path)
-        times, values = np.array(profile.times_s), np.array(profile.values)
-        first, last = float(times[0]), float(times[-1])
-        if first > 0:
-            times, values = np.append(0.0, times), np.append(1.0, values)
-        if profile.pause_s is None:
-            return LoadTrace(times, values, last + max(first, 1.0), "hold")
-        period_s = last + profile.pause_s
-        if first == 0 or values[-1] == 1:
-            return LoadTrace(times, values, period_s, "cycle")
+        if profile.pause_s is None or profile.alike:
+            return profile.played()
         turns = max(2, MAX_KNOTS // len(profile.times_s))
-        more = np.arange(turns)[:, np.newaxis] * period_s + np.array(profile.times_s)
-        end_s = turns * period_s + first
+        end_s = turns * (profile.times_s[-1] + profile.pause_s) + profile.times_s[0]
         said = f"written out up to {end_s:g} s; runs beyond that are refused"
         self.notes.append(f"{path}: the first period differs from the later ones: {said}")
-        return LoadTrace(np.append(0.0, more), np.append(1.0, np.tile(profile.values, turns)), end_s, "error")
+        return profile.played(end_s)

@@ -17,6 +17,16 @@ import pytest
 from simulator.base.errors import ApportionError, ScenarioError, TraceError
 from simulator.load_traces import FORMATS, ImportOptions, TraceWarning, import_trace, read_trace, trace_text
 from simulator.models.load import Capacity
+from tests.support.mutated_files import (
+    Foreign,
+    accepted_in_silence,
+    add_column,
+    any_of,
+    double,
+    double_column,
+    insert,
+    misspell,
+)
 
 DATA = Path(__file__).parent / "data"
 SWF_HEAD = "; Version: 2.2\n; MaxProcs: 8\n"
@@ -33,7 +43,7 @@ def written(tmp_path, text, name="f.txt"):
     return path
 
 
-def take(path, kind, *, cores=1, **options):
+def take(path, kind, *, cores=None, **options):
     return import_trace(path, kind, options=ImportOptions(**options), cores=cores)
 
 
@@ -234,8 +244,14 @@ def test_bitbrains_header_says_milliseconds_but_rows_tell(tmp_path, scale, unit)
     text = BITBRAINS_HEAD + "".join(f"{(1376314846 + 300 * k) * scale}{row}" for k in range(3))
     found = take(written(tmp_path, text), "bitbrains")
     assert found.trace.times_s.tolist() == [0.0, 300.0, 600.0]
-    assert found.trace.values == pytest.approx([0.9323333333333333] * 3)
-    assert f"times read as {unit}" in found.notes[-1]
+    assert found.trace.values == pytest.approx([4 * 0.9323333333333333] * 3)
+    assert f"times read as {unit}" in found.notes[1]
+    assert found.trace.start_instant.isoformat() == "2013-08-12T13:40:46+00:00"
+    with pytest.raises(TraceError, match="cores: 2 stated, but the file says 4; leave it out"):
+        take(written(tmp_path, text), "bitbrains", cores=2)
+    changed = row.replace("4", "8", 1).join(text.rsplit(row, 1))
+    with pytest.raises(TraceError, match="4: CPU cores is '8'; give 4 as in the rows before"):
+        take(written(tmp_path, changed), "bitbrains")
 
 
 def swf_job(number, submit, wait, run, used, *, requested=-1):
@@ -252,8 +268,8 @@ def test_swf_first_line_counts_and_minus_one_is_unknown(tmp_path):
         swf_job(6, 60, 0, 0, 8),  # no run
     ]
     found = take(written(tmp_path, "".join(jobs)), "swf", processors=8, cores=8)
-    assert found.trace.times_s.tolist() == [0.0, 10.0, 20.0, 70.0, 90.0]  # the last stay in two halves
-    assert found.trace.values.tolist() == [0.0, 4.0, 6.0, 4.0, 4.0]
+    assert found.trace.times_s.tolist() == [0.0, 10.0, 20.0, 70.0]
+    assert found.trace.values.tolist() == [0.0, 4.0, 6.0, 4.0]
     assert found.trace.end_s == 110.0
     assert "2 jobs, 4 left out" in found.notes[1]
 
@@ -261,8 +277,13 @@ def test_swf_first_line_counts_and_minus_one_is_unknown(tmp_path):
 def test_swf_window_and_machine_size_from_the_header(tmp_path):
     path = written(tmp_path, SWF_HEAD + swf_job(1, 0, 10, 100, 4) + swf_job(2, 50, 0, 100, 2))
     found = take(path, "swf", start_s=40.0, duration_s=40.0)
-    assert found.trace.times_s.tolist() == [0.0, 10.0, 25.0]
-    assert found.trace.values.tolist() == [0.5, 0.75, 0.75]
+    assert found.trace.times_s.tolist() == [0.0, 10.0]
+    assert found.trace.values.tolist() == [0.5, 0.75]
+    assert found.trace.end_s == 40.0
+    flat = take(path, "swf", start_s=60.0, duration_s=10.0).trace  # one level: still a trace file of two rows
+    assert (flat.times_s.tolist(), flat.values.tolist(), flat.end_s) == ([0.0, 5.0], [0.75, 0.75], 10.0)
+    with pytest.raises(TraceError, match="start: the last job ends at 150 s; give a time before that"):
+        take(path, "swf", start_s=200.0)
     with pytest.raises(TraceError, match="processors: 5 stated, but the jobs of the window use up to 6"):
         take(path, "swf", processors=5)
     with pytest.raises(TraceError, match="processors are not stated, and the header has no MaxProcs; state at least 1"):
@@ -273,7 +294,7 @@ def test_swf_window_and_machine_size_from_the_header(tmp_path):
 
 def google_row(start_s, end_s, machine, rate):
     """20 columns: start, end, job, task, machine, CPU rate, then memory, disk and hardware counters."""
-    return f"{start_s}000000,{end_s}000000,3418309,0,{machine},{rate}" + ",0.01" * 13 + ",0\n"
+    return f"{start_s}000000,{end_s}000000,3418309,{start_s % 7},{machine},{rate}" + ",0.01" * 13 + ",0\n"
 
 
 GOOGLE = [(600, 900, 4155527081, 0.25), (700, 900, 4155527081, 0.5), (600, 900, 329150663, 0.1)]
@@ -285,9 +306,10 @@ def test_google_tasks_of_a_machine_add_up(tmp_path, packed):
     path = tmp_path / ("part.csv.gz" if packed else "part.csv")
     path.write_bytes(gzip.compress(text) if packed else text)
     found = take(path, "google", series="machine=4155527081", cores=4)
-    assert found.trace.times_s.tolist() == [0.0, 100.0, 200.0]
-    assert found.trace.values.tolist() == [1.0, 3.0, 3.0]
+    assert found.trace.times_s.tolist() == [0.0, 100.0]
+    assert found.trace.values.tolist() == [1.0, 3.0]
     assert found.trace.end_s == 300.0
+    assert found.trace.start_instant.isoformat() == "2011-05-01T19:00:00-04:00"
     assert found.notes[1].startswith("machine 4155527081, 2 samples of its tasks, from 600 s")
     with pytest.raises(
         TraceError, match="series: nothing is stated; give one machine, such as machine=4155527081, machine=329150663"
@@ -298,7 +320,7 @@ def test_google_tasks_of_a_machine_add_up(tmp_path, packed):
         match="series: there is no 'machine=7'; give one machine, such as machine=4155527081, machine=329150663",
     ):
         take(path, "google", series="machine=7")
-    with pytest.raises(TraceError, match="series is 'host=7'; give machine=NUMBER"):
+    with pytest.raises(TraceError, match="series is 'host=7'; give machine=NAME"):
         take(path, "google", series="host=7")
 
 
@@ -311,7 +333,7 @@ def test_google_files_that_are_broken(tmp_path):
         with pytest.raises(TraceError, match=line):
             take(written(tmp_path, text), "google")
     torn = tmp_path / "torn.csv.gz"
-    torn.write_bytes(gzip.compress(google_row(600, 900, 1, 0.5).encode() * 99)[:-12])
+    torn.write_bytes(gzip.compress("".join(google_row(n, 900, 1, 0.5) for n in range(99)).encode())[:-12])
     with pytest.raises(ApportionError, match="this is no file that gzip packed"):
         take(torn, "google")
     torn.write_text("no gzip")
@@ -320,7 +342,7 @@ def test_google_files_that_are_broken(tmp_path):
 
 
 def test_csv_measures_and_columns_must_be_stated(tmp_path):
-    path = written(tmp_path, "when,cpu,mem\n2026-01-01T00:00:00,25,1\n2026-01-01 00:01:00+00:00,50,1\n")
+    path = written(tmp_path, "when,cpu,mem\n2026-01-01T00:00:00Z,25,1\n2026-01-01 00:01:00+00:00,50,1\n")
     with pytest.raises(TraceError, match="measures: nothing stated"):
         take(path, "csv")
     with pytest.raises(TraceError, match=r"1: value\-column is not stated; give one of when, cpu, mem"):
@@ -377,10 +399,145 @@ def test_a_torn_last_line_is_left_out_with_a_warning(tmp_path, kind, name, optio
 
 def test_options_of_other_formats_are_refused():
     with pytest.raises(ScenarioError) as caught:
-        take(DATA / "sadf_u.txt", "sadf", series="a=b", processors=4)
-    assert caught.value.lines == ("import: series: not for sadf", "import: processors: not for sadf")
+        take(DATA / "sadf_u.txt", "sadf", time_unit="s", processors=4)
+    assert caught.value.lines == ("import: time-unit: not for sadf", "import: processors: not for sadf")
     with pytest.raises(ScenarioError, match=f"import: from is 'xls'; give one of {', '.join(FORMATS)}"):
         take(DATA / "sadf_u.txt", "xls")
+
+
+BITBRAINS = BITBRAINS_HEAD + "".join(
+    f"{1376314846 + 300 * k};\t4;\t11703.9;\t1091.0;\t{10 + k}.5;\t6.7;\t6.1;\t0.0;\t18.8;\t0.0;\t0.0\n"
+    for k in range(3)
+)
+TABLE = "when,host,cpu,mem\n2026-01-01T08:00:00+01:00,a,25,7\n2026-01-01T09:00:00+01:00,a,50,8\n"
+PROFILE = "0 0.5\n7 0.25\n9 1\nLOOPAFTER 5\n"
+DINDA = "".join(f"{870000000 + k}.0 {k}.25\n" for k in range(5))
+SWF = f"{SWF_HEAD}; UnixStartTime: 1164006800\n; TimeZoneString: Europe/Berlin\n" + "".join(
+    swf_job(k, 10 * k, 1, 75, 2) for k in range(1, 4)
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "start", "options"),
+    [
+        ("sadf", (DATA / "sadf_u.txt").read_text(), "2026-11-21T04:05:36+00:00", {}),
+        ("sadf", (DATA / "sadf.json").read_text(), "2026-11-21T04:05:37+00:00", {"measures": "load"}),
+        ("sadf", (DATA / "sadf_epoch.txt").read_text(), "2026-11-21T04:05:37+00:00", {}),
+        ("sadf", (DATA / "sadf_q_local.txt").read_text(), None, {}),
+        ("collectl", (DATA / "collectl.txt").read_text(), None, {"measures": "load"}),
+        ("csv", TABLE, "2026-01-01T08:00:00+01:00", {"measures": "busy-percent", "value_column": "cpu"}),
+        ("prometheus", (DATA / "prometheus_busy.json").read_text(), "2026-", {"measures": "busy"}),
+        ("dinda", DINDA, "1997-07-27T10:40:00+00:00", {}),
+        ("swf", SWF, "2006-11-20T08:13:20+01:00", {}),
+        ("simgrid", PROFILE, None, {}),
+    ],
+)
+def test_an_imported_trace_keeps_date_and_zone_of_its_source(tmp_path, kind, text, start, options):
+    """Whatever stands before the first line; where the zone is not told, this is said and no date is kept."""
+    for beginning in ("", "\ufeff"):
+        found = take(written(tmp_path, beginning + text), kind, **options)
+        again = read_trace(written(tmp_path, trace_text(found.trace, column=found.column), "t.csv"))
+        said = again.start_instant and again.start_instant.isoformat()
+        assert said == start if start is None else said.startswith(start)
+        assert any("whose zone it does not tell" in note for note in found.notes) == (
+            start is None and kind != "simgrid"
+        )
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "options", "message"),
+    [
+        ("swf", SWF.replace("8\n", "1,024\n", 1), {}, "2: MaxProcs is '1,024'; give a whole number"),
+        ("swf", SWF.replace("8\n", "16 until March\n", 1), {}, "2: MaxProcs is '16 until March'; give a whole number"),
+        ("swf", SWF.replace("8\n", "8.5e1\n", 1), {}, r"2: MaxProcs is '8\.5e1'; give a whole number"),
+        ("swf", SWF.replace(" 75 ", " 1,024 ", 1), {}, "5: field 4 is '1,024'; give a number"),
+        ("csv", TABLE.replace("50", "5 0"), {}, "3: cpu is '5 0'; give a finite number"),
+        ("csv", TABLE.replace(",50,", ',"1,024",'), {}, "3: cpu is '1,024'; give a finite number"),
+        ("csv", TABLE.replace("9:00:00+01:00", "9:00:00"), {}, "3: time: .* lacks a zone, unlike the rows before"),
+        ("csv", TABLE.replace("+01:00,a,50", "+01:00,b,50"), {}, "give one host, such as host=a, host=b"),
+        ("csv", TABLE, {"series": "host=c"}, "series: there is no 'host=c'; give one host, such as host=a"),
+        ("csv", TABLE, {"series": "rack=c"}, "series is 'rack'; give one of when, host, cpu, mem"),
+        ("sadf", "SADF", {}, "give one hostname, such as hostname=node1, hostname=node2"),
+        ("bitbrains", BITBRAINS.replace("46;\t4", "46;\t4,5"), {}, "2: CPU cores is '4,5'; give a finite number"),
+        ("google", google_row(600, 900, 1, 0.5) * 2, {}, "2: a sample of task 3418309/5 comes twice; leave one out"),
+        ("simgrid", PROFILE.replace("7 0.25", "7 0,25"), {}, "2: value is '0,25'; give a finite number"),
+        ("simgrid", PROFILE + "LOOPAFTER 5\n", {}, "5: LOOPAFTER comes twice; leave one out"),
+        ("dinda", DINDA.replace("2.25", "2,25"), {}, "3: load is '2,25'; give a finite number"),
+    ],
+)
+def test_numbers_are_read_whole_and_machines_one_by_one(tmp_path, kind, text, options, message):
+    if kind == "csv":
+        options = {"measures": "busy-percent", "value_column": "cpu"} | options
+    if text == "SADF":
+        rows = (DATA / "sadf_u.txt").read_text().splitlines(keepends=True)
+        text = "".join([*rows, *(row.replace("node1", "node2") for row in rows)])
+        assert take(written(tmp_path, text), kind, series="hostname=node2").trace.values.size > 5
+    with pytest.raises(TraceError, match=message):
+        take(written(tmp_path, text), kind, **options)
+
+
+ROW = double(r"^[^#\n].*\n")
+FIGURE = insert(r"(?<=\d)\.\d+$", "x", ",", " 1")
+SILENT = {
+    "csv": Foreign(TABLE, misspell(r"\b(cpu)\b"), add_column(",", "rack", "r1"), any_of(ROW, double_column(","))),
+    "sadf": Foreign(
+        (DATA / "sadf_u.txt").read_text(),
+        misspell(r"(hostname|interval|timestamp|CPU|idle|iowait)"),
+        any_of(add_column(";", "%gnome", "0"), insert(r"^node1;1;[^;]*;-1", "words\n")),
+        any_of(double(r"^node1.*;-1;.*\n"), double_column(";")),
+    ),
+    "sadf of JSON": Foreign(
+        (DATA / "sadf.json").read_text(),
+        misspell(r'"(timestamp|date|time|interval|cpu-load|idle|iowait|cpu|queue|ldavg-1|nodename)"'),
+        insert(r'"(cpu-load|queue)"', '"powers": 1, '),
+        double(r'"(interval|idle|ldavg-1|iowait)": [\d.]+, '),
+    ),
+    "collectl": Foreign(
+        (DATA / "collectl.txt").read_text(),
+        misspell(r"(#Date|\[CPU\]L-Avg1) "),
+        insert(r"(?<=\])$|\[CPU\]User%", "[CPU]Gnome% "),
+        any_of(double(r"^2026.*\n"), double(r"\[CPU\]L-Avg1 ")),
+    ),
+    "prometheus": Foreign(
+        (DATA / "prometheus_busy.json").read_text(),
+        misspell(r'"(status|success|data|resultType|matrix|result|values)"'),
+        insert(r'"(status|data|resultType|metric)"', '"warnings": ["half of it"], '),
+        any_of(double(r'"(status|resultType)":"\w+",'), double(r'\[\d+(\.\d+)?,"[\d.]+"\],')),
+    ),
+    "simgrid": Foreign(PROFILE, any_of(misspell("(LOOPAFTER)"), FIGURE), insert("^7", "STATE 1\n", "3 4 5\n"), ROW),
+    "dinda": Foreign(DINDA, FIGURE, insert(r"^8", "870000000.5 1 2\n", "# rate 1\n"), ROW),
+    "bitbrains": Foreign(
+        BITBRAINS,
+        misspell(r"(Timestamp \[ms\]|CPU cores|CPU usage \[%\])"),
+        add_column(";\t", "Gnomes [%]", "3"),
+        any_of(ROW, double_column(";\t")),
+    ),
+    "google": Foreign(
+        "".join(google_row(600 + k, 900, 7, 0.25) for k in range(4)),
+        misspell(r",(7|0\.25),"),
+        insert(r"^6", "when,", "gnome\n"),
+        ROW,
+    ),
+    "swf": Foreign(
+        SWF,
+        any_of(misspell("(MaxProcs)"), insert(r"(?<=\d) 2 -1| -1$", "x", ",5")),
+        insert(r"^\d", "1 2 3\n", "gnome "),
+        double(r"^(\d|; Max).*\n"),
+    ),
+}
+STATED = {
+    "csv": {"measures": "busy-percent", "value_column": "cpu"},
+    "sadf of JSON": {"measures": "busy-percent"},
+    "collectl": {"measures": "load"},
+    "prometheus": {"measures": "busy"},
+}
+
+
+@pytest.mark.parametrize("case", SILENT)
+def test_nothing_is_accepted_in_silence(tmp_path, case):
+    kind = case.split()[0]
+    read = lambda path: take(path, kind, **STATED.get(case, {})).notes  # noqa: E731
+    assert accepted_in_silence(SILENT[case], read, tmp_path / "file") == []
 
 
 @pytest.mark.parametrize(
