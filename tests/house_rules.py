@@ -37,7 +37,7 @@ CLOCKS = {
 
 LINES = {
     "simulator/base": (5_100, 3_700),
-    "simulator/models": (11_820, 11_480),
+    "simulator/models": (11_897, 11_557),
     "simulator/load_traces": (2_090, 2_070),
     "simulator/platform": (4_640, 4_230),
     "simulator/programs": (6_381, 6_381),
@@ -46,7 +46,7 @@ LINES = {
     "simulator/engines": (11_335, 10_833),
     "simulator/results": (4_686, 4_264),
     "simulator/experiments": (1_695, 1_575),
-    "simulator/calibration": (13_818, 13_045),
+    "simulator/calibration": (13_839, 13_066),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (872, 880),
     "advisor/advise": (9_450, 8_000),

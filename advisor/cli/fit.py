@@ -60,7 +60,7 @@ class Formulas:
     method: str = option(
         "default, ols (plain least squares) or relative (errors in percent).", FORMULA, default="default"
     )
-    application: Annotated[str | None, APP, FORMULA, Only(("with a run history",), _runs_of)] = None
+    application: Annotated[str | None, APP, FORMULA] = None
     version: Annotated[str | None, VERSION, FORMULA, Only(("with a run history",), _runs_of)] = None
     plot: Annotated[Plot, FORMULA] = None
 

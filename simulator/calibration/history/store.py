@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from simulator.base import files
-from simulator.base.errors import ApportionError, ScenarioError, meant
+from simulator.base.errors import ApportionError, ScenarioError, meant, some_names
 from simulator.base.formula import Formula, parse
 from simulator.base.shipped import locate
 from simulator.base.tables import Table
+from simulator.base.units import to_number
 from simulator.models.foreign import RUNS, Printed, read_as
 from simulator.models.regression.file import RuntimeFit
 from simulator.models.regression.runs import make_runs
@@ -245,18 +246,19 @@ def fit_table(
     values = {name: table.numbers(name) for name in names}
     runs = {response: make_runs(values, table.numbers(response), labels=table.labels()) for response in parsed}
     model = fit(parsed, runs, method=method)
-    model = replace(model, warnings=(*model.warnings, *printed.notes))
+    unused = [name for name in table.names if name not in names and name not in parsed]
+    told = [f"columns that no formula names are not used: {', '.join(unused)}"] if unused else []
+    model = replace(model, warnings=(*model.warnings, *told, *printed.notes))
     inputs = {str(path): files.digest(files.read_bytes(path, limit_bytes=2**30))}
     return RuntimeFit(model, diagnose(model, runs), provenance(inputs=inputs), runs)
 
 
 def _runs_table(path: Path, application: str | None, version: str | None) -> Printed:
     if not is_history(path):
-        if application is not None or version is not None:
-            raise ScenarioError(
-                f"{path}: this is a CSV file, which names no applications; name a run history, or no application"
-            )
-        return read_as(path, RUNS)
+        if version is not None:
+            raise ScenarioError(f"{path}: this is a CSV file, which names no versions; name a run history, or none")
+        printed = read_as(path, RUNS)
+        return replace(printed, table=_of_one_program(printed.table, application))
     records = list_runs(path, application=application, version=version)
     known = sorted({record.application for record in list_runs(path)})
     if not records:
@@ -265,6 +267,25 @@ def _runs_table(path: Path, application: str | None, version: str | None) -> Pri
     if application is None and len(known) > 1:
         raise ScenarioError(f"{path} holds runs of {', '.join(known)}; name the application that is meant")
     return Printed(_as_table(path, records))
+
+
+def _of_one_program(table: Table, chosen: str | None) -> Table:
+    """The rows of one program, where a column of texts tells several apart."""
+    texts = {name: list(dict.fromkeys(table.text(name))) for name in table.names if name != "made"}
+    texts = {name: found for name, found in texts.items() if all(cell and to_number(cell) is None for cell in found)}
+    if chosen is not None:
+        column = next((name for name, found in texts.items() if chosen in found), None)
+        if column is None:
+            known = [text for found in texts.values() for text in found]
+            raise ScenarioError(f"{table.place}: no column of texts holds {chosen!r}{meant(chosen, known)}")
+        at, kept = table.names.index(column), [k for k, text in enumerate(table.text(column)) if text == chosen]
+        names, *rows = (tuple(row[:at] + row[at + 1 :]) for row in (table.names, *(table.rows[k] for k in kept)))
+        return _of_one_program(Table(table.place, names, tuple(rows), tuple(table.lines[k] for k in kept)), None)
+    for name, found in texts.items():
+        if 1 < len(found) < len(table.rows):
+            wrong = f"{name} tells runs of {len(found)} programs or cases apart ({some_names(found)})"
+            raise ScenarioError(f"{table.place}: {wrong}, which are not fitted together; choose by --app {found[0]}")
+    return table
 
 
 def _as_table(path: Path, records: Sequence[RunRecord]) -> Table:

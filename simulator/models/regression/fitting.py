@@ -11,7 +11,7 @@ from simulator.models.regression.blend import Blend, fit_blend
 from simulator.models.regression.candidates import NOISE_WEIGHT
 from simulator.models.regression.least_squares import LinearFit, fit_linear
 from simulator.models.regression.runs import Cells, Runs, cells_of, resolution_s
-from simulator.models.regression.runtime_model import Part, RuntimeModel, observed_table
+from simulator.models.regression.runtime_model import KEPT_POINTS, Part, RuntimeModel, observed_table
 
 METHODS = ("default", "ols", "relative")
 COARSE = 0.05
@@ -22,8 +22,10 @@ FEWEST_TAILS = 24
 """Runs from which on their residuals say more of tails than a normal distribution does."""
 TAILS = 64
 """Quantiles that are kept of the residuals."""
-KEPT_POINTS = 2_000
-"""Most points that a model keeps to say what was observed at a target, and that checks look at."""
+STEEPER = 0.15
+"""Exponent by which runs go with a parameter beyond what the formula says, from which that is told."""
+SURE = 3.0
+"""Standard deviations that it has to be away from 0."""
 
 
 def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, method: str = "default") -> RuntimeModel:
@@ -45,12 +47,13 @@ def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, meth
         for response, formula in formulas.items()
     }
     names = tuple(dict.fromkeys(name for formula in parsed.values() for name in formula.names))
-    parts, warnings, residuals = [], list[str](), []
+    parts, warnings, steeper, residuals = [], list[str](), list[str](), []
     for response, formula in parsed.items():
         own = _restricted(runs[response], formula.names)
         cells = cells_of(own)
-        warnings += _check(response, formula, own, cells, method)
-        fitted = _fit_part(formula, own, cells, method)
+        checked, fitted = _check(response, formula, own, cells, method), _fit_part(formula, own, cells, method)
+        steeper += _exponents(response, fitted) if isinstance(fitted, Blend) else []
+        warnings += checked
         everything = cells if formula.names == names else cells_of(_restricted(runs[response], names))
         part = Part(
             response,
@@ -71,7 +74,7 @@ def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, meth
         low=table.min(axis=0),
         high=table.max(axis=0),
         correlation=_correlation(residuals),
-        warnings=tuple(dict.fromkeys(warnings)),
+        warnings=tuple(dict.fromkeys([*steeper, *warnings])),
     )
 
 
@@ -138,6 +141,27 @@ def _check(response: str, formula: Formula, runs: Runs, cells: Cells, method: st
             f"{response}: times recorded in steps of {step:g} s, the shortest is {runs.times_s.min():g} s: "
             "short times count little"
         )
+    return found
+
+
+def _exponents(response: str, fitted: Blend) -> list[str]:
+    """A warning for each parameter with which the runs go by another power than the formula."""
+    design, found = fitted.design, list[str]()
+    alone = np.array([design.extras[extra].kind == "alone" for extra in fitted.extra.tolist()])
+    middle = {name: fitted.cells.columns()[name][[0, 0]] for name in fitted.cells.names}
+    middle |= {name: np.exp(np.array([mid, mid])) for name, mid in zip(design.varying, design.centre, strict=True)}
+    for k, name in enumerate(design.varying):
+        ends = np.exp(design.centre[k] + np.array([-0.5, 0.5]) * design.span[k])
+        low, high = np.log(design.pilot_time(middle | {name: ends}))
+        formula, place = float((high - low) / design.span[k]), k - len(design.varying)
+        own = fitted.mode[:, place] - np.where(alone, formula, 0.0)  # a fixed cost goes with nothing by itself
+        more = float(fitted.weight @ own)
+        sd = np.sqrt(float(fitted.weight @ (fitted.covariance[:, place, place] + (own - more) ** 2)))
+        if abs(more) > max(STEEPER, SURE * sd):
+            found.append(
+                f"{response}: the runs go with {name}**{formula + more:.2f} and the formula with "
+                f"{name}**{formula:.2f}: it lacks something; what is added in its place is known for the runs alone"
+            )
     return found
 
 

@@ -12,6 +12,11 @@ from simulator.base.errors import ScenarioError
 PAIRED = 8
 """Up to so many runs of a cell, all are compared with each other."""
 
+FLAT = 1e-6
+"""Extent, relative to the largest one, below which points do not extend."""
+MOST_DIMENSIONS = 5
+"""Of a hull that is computed; beyond, only whether a target lies in the plane of the points is looked at."""
+
 
 @dataclass(frozen=True)
 class Runs:
@@ -104,6 +109,29 @@ def cells_of(runs: Runs) -> Cells:
         cell_of_run=index.astype(np.int64),
         run_sd=_run_sd(runs.times_s, middle, index, count),
     )
+
+
+def beyond_hull(points: Floats, targets: Floats) -> Floats:
+    """How far targets lie from the convex hull of points, 0 inside, along its nearest face; (n,).
+
+    `points`, `targets`: shape (points, dimensions), (n, dimensions).
+    """
+    centre = points.mean(axis=0)
+    _, sizes, axes = np.linalg.svd(points - centre, full_matrices=False)
+    spanned = axes[sizes > FLAT * max(float(sizes[0]), FLAT)]
+    inside, seen = (targets - centre) @ spanned.T, (points - centre) @ spanned.T
+    off = np.linalg.norm(targets - centre - inside @ spanned, axis=1)
+    if len(spanned) == 1:
+        faces = np.array([[1.0, -seen.max()], [-1.0, seen.min()]])
+    elif 1 < len(spanned) <= MOST_DIMENSIONS:
+        from scipy.spatial import ConvexHull
+
+        faces = ConvexHull(seen).equations
+    else:
+        return np.asarray(off)
+    away = (inside @ faces[:, :-1].T + faces[:, -1]).max(axis=1)
+    found = np.hypot(np.maximum(away, 0.0), off)
+    return np.where(found > FLAT * max(float(sizes[0]), 1.0), found, 0.0)
 
 
 def resolution_s(times_s: Floats) -> float:

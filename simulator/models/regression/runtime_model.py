@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtr, stdtrit
+from scipy.special import ndtri, stdtr, stdtrit
 
 from simulator.base import notebook, ties
 from simulator.base.arrays import Flags, Floats, Matrix, Vector
@@ -16,9 +16,9 @@ from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
 from simulator.models.doubt import Doubt, Noise
 from simulator.models.file import FileForm, check_level
-from simulator.models.regression.blend import Blend, blend_from_dict, blend_to_dict
+from simulator.models.regression.blend import DRIFT, Blend, blend_from_dict, blend_to_dict
 from simulator.models.regression.least_squares import LinearFit
-from simulator.models.regression.runs import Cells
+from simulator.models.regression.runs import Cells, beyond_hull
 
 QUANTILE_STEPS = 60
 """Most steps of false position; the bracket is tight, so that ten are usual."""
@@ -26,6 +26,8 @@ CLOSE = 1e-7
 """Error of a quantile's probability at which the search ends."""
 MAX_FAULTS = 20
 """Most faults named at once."""
+KEPT_POINTS = 2_000
+"""Most points that a model keeps to say what was observed at a target, and that checks look at."""
 FAR = 4.0
 """Factor beyond the trained range of a parameter from which a prediction is called far outside."""
 LONGEST = 690.0
@@ -161,6 +163,8 @@ class Predictions:
     """Interval of one run, shape (n, 2)."""
     distance: Floats
     """Factor by which each parameter lies outside its trained range, 1 inside; shape (n, parameters)."""
+    hull: Floats
+    """How far outside the hull of the trained points, in logarithms, beyond what `distance` says; shape (n,)."""
     names: tuple[str, ...]
     parts_s: dict[str, Floats]
     observed: tuple[Observed | None, ...]
@@ -168,8 +172,8 @@ class Predictions:
 
     @property
     def outside_training_range(self) -> Flags:
-        """Whether any parameter lies outside its trained range, shape (n,)."""
-        return np.asarray((self.distance > 1.0).any(axis=1))
+        """Whether any parameter lies outside its trained range, or all together do; shape (n,)."""
+        return np.asarray((self.distance > 1.0).any(axis=1) | (self.hull > 0))
 
     def __repr__(self) -> str:
         low, high = np.min(self.mean_s, initial=np.inf), np.max(self.mean_s, initial=-np.inf)
@@ -250,6 +254,7 @@ class RuntimeModel(FileForm):
         for part in self.parts:
             share = max(float(found.parts_s[part.response][0] / found.mean_s[0]), 0.0)
             causes += share**2 * _causes(part.fit, columns)
+        causes[2] += (DRIFT * found.hull[0]) ** 2 if self.method == "default" else 0.0
         low, high = found.confidence_s[0]
         sd = _log_sd(float(low), float(high), float(found.mean_s[0]))
         shares = causes / causes.sum() if causes.sum() > 0 else causes
@@ -289,17 +294,20 @@ class RuntimeModel(FileForm):
         mean = np.sum([part[0] for part in found], axis=0)
         confidence = self._joined(mean, [part[1] - part[0][:, None] for part in found])
         prediction = self._joined(mean, [part[2] - part[0][:, None] for part in found])
-        distance = self._distance(targets)
+        distance, hull = self._distance(targets), self._beyond(targets)
+        if self.method == "default":
+            confidence, prediction = (_widened(mean, one, hull, level) for one in (confidence, prediction))
         return Predictions(
             level=level,
             mean_s=mean,
             confidence_s=confidence,
             prediction_s=prediction,
             distance=distance,
+            hull=hull,
             names=self.names,
             parts_s={part.response: entry[0] for part, entry in zip(self.parts, found, strict=True)},
             observed=tuple(self._observed(target) for target in targets),
-            warnings=self._warnings(targets, distance, mean, prediction),
+            warnings=self._warnings(targets, distance, mean, prediction, hull),
         )
 
     def __repr__(self) -> str:
@@ -362,6 +370,17 @@ class RuntimeModel(FileForm):
         found: Floats = np.maximum(np.minimum(np.maximum(above, below), 1e6), 1.0)
         return found
 
+    def _beyond(self, targets: Floats) -> Floats:
+        """How far targets lie outside what was seen together, in logarithms, beyond the range of each parameter."""
+        varying = np.flatnonzero(self.low < self.high)
+        points = np.vstack([part.points for part in self.parts])[:, varying]
+        whole = all(len(part.points) < KEPT_POINTS for part in self.parts)
+        if len(varying) < 2 or not whole or points.min() <= 0 or targets[:, varying].min() <= 0:
+            return np.zeros(len(targets))
+        wanted, low, high = (np.log(values[..., varying]) for values in (targets, self.low, self.high))
+        over = np.linalg.norm(np.maximum(np.maximum(low - wanted, wanted - high), 0.0), axis=1)
+        return np.asarray(np.sqrt(np.maximum(beyond_hull(np.log(points), wanted) ** 2 - over**2, 0.0)))
+
     def _observed(self, target: Floats) -> Observed | None:
         totals = []
         for part in self.parts:
@@ -374,7 +393,7 @@ class RuntimeModel(FileForm):
         return Observed(mean, low, high, int(table[:, 3].min()))
 
     def _warnings(
-        self, targets: Floats, distance: Floats, mean: Floats, prediction: Floats
+        self, targets: Floats, distance: Floats, mean: Floats, prediction: Floats, hull: Floats
     ) -> tuple[tuple[str, ...], ...]:
         constant = self.low == self.high
         found = []
@@ -390,12 +409,22 @@ class RuntimeModel(FileForm):
                 for k, name in enumerate(self.names)
                 if not constant[k] and distance[i, k] > FAR
             ]
+            if hull[i] > 0 and not (distance[i] > FAR).any():
+                at = ", ".join(f"{name} = {x:g}" for name, x in zip(self.names, target, strict=True))
+                lines.append(f"{at} lies outside of what was run together: no runs surround it")
             if mean[i] <= 0:
                 lines.append(f"a time of {mean[i]:.3g} s cannot be: the formula does not hold here under this method")
             elif prediction[i, 1] - mean[i] > WIDE * mean[i]:
                 lines.append("the prediction interval is wider than the prediction: measure nearer to this target")
             found.append(tuple(lines))
         return tuple(found)
+
+
+def _widened(mean: Floats, interval: Floats, hull: Floats, level: float) -> Floats:
+    """An interval with the doubt of what may change outside the hull of the runs; shape (n, 2)."""
+    more = DRIFT * hull[:, None] * ndtri((1 + level) / 2)
+    away = np.log(interval / mean[:, None])
+    return np.where(more > 0, mean[:, None] * np.exp(np.sign(away) * np.hypot(away, more)), interval)
 
 
 def observed_table(cells: Cells) -> Floats:

@@ -1,6 +1,7 @@
 """Least squares against statsmodels, and what the default method promises on any data."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -8,11 +9,12 @@ import statsmodels.api as sm
 from hypothesis import example as explicit
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import nnls
 
 from simulator.base.errors import FormulaError, ScenarioError
 from simulator.base.randomness import stream
 from simulator.models import RuntimeModel, advise_next_run, diagnose, fit, make_runs
-from simulator.models.regression.runs import cells_of, resolution_s
+from simulator.models.regression.runs import beyond_hull, cells_of, resolution_s
 from tests.support.yardstick import times_as_long
 
 FORMULA = "N**2/P + N*log(P)"
@@ -264,3 +266,57 @@ def test_a_doubt_that_the_forward_validation_narrows_has_causes_of_at_least_0():
     doubt = model.doubt({"N": 8192.0, "P": 16.0})
     assert doubt.sources["form"] == 0
     assert sum(doubt.sources.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_target_is_outside_the_hull_where_no_weights_of_points_make_it(seed, dimensions):
+    """Beside the least-squares problem of weights that are not negative and add up to 1."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(dimensions + 1 + seed, dimensions))
+    targets = np.vstack([rng.normal(size=(40, dimensions)), points])
+    flat = rng.normal(size=(dimensions, dimensions + 1)) if seed % 2 else np.eye(dimensions)
+    points, targets = points @ flat, targets @ flat  # every second one in a plane of a larger space
+    found = beyond_hull(points, targets)
+    weighted = np.vstack([points.T, np.full(len(points), 1e3)])
+    away = np.array([nnls(weighted, np.append(target, 1e3))[1] for target in targets])
+    np.testing.assert_array_equal(found > 1e-6, away > 1e-6)
+    assert (found <= away + 1e-5).all()
+    assert beyond_hull(points, targets[:1] + 1e3)[0] > 100
+
+
+def test_a_corner_that_was_left_out_is_marked_and_its_interval_wider():
+    x, y = np.array([[x, y] for x in (1, 2, 4, 8, 16) for y in (1, 2, 4, 8, 16) if x * y <= 16], dtype=float).T
+    rng = np.random.default_rng(1)
+    times = (9 / (x * y) + 1) * rng.lognormal(0, 0.02, x.size)
+    model = fit({"time_s": "1/(x*y)+1"}, {"time_s": make_runs({"x": x, "y": y}, times)})
+    asked = {"x": np.array([16.0, 4, 2, 32]), "y": np.array([16.0, 4, 1, 1])}
+    found = model.predict(asked)
+    assert found.outside_training_range.tolist() == [True, False, False, True]
+    assert found.warnings[0] == ("x = 16, y = 16 lies outside of what was run together: no runs surround it",)
+    assert found.warnings[1:3] == ((), ())
+    widths = np.log(found.prediction_s[:, 1] / found.prediction_s[:, 0])
+    assert widths[0] > 1.1 * widths[1]
+    assert model.doubt({"x": 16, "y": 16}).sources["extrapolation"] > 0.1
+    again = RuntimeModel.of(json.loads(json.dumps(model.to_dict())), "model")
+    assert again.predict(asked).outside_training_range.tolist() == [True, False, False, True]
+
+
+@pytest.mark.parametrize("power", [0.3, 0.5, 1.25, 1.51, 2.0])
+@pytest.mark.parametrize("formula", ["p", "p*n"])
+def test_the_first_warning_is_another_power_than_the_formula_s(power, formula):
+    rng = np.random.default_rng(3)
+    p, n = (axis.ravel() for axis in np.meshgrid(2.0 ** np.arange(7), [10.0, 20.0, 40.0]))
+    times = 1e-2 * p**power * (n if "n" in formula else 1) * rng.lognormal(0, 0.01, p.size)
+    told = fit({"t": formula}, {"t": make_runs({"p": p, "n": n}, times)}).warnings
+    found = re.match(r"t: the runs go with p\*\*([0-9.]+) and the formula with p\*\*1\.00: it lacks", told[0])
+    assert float(found[1]) == pytest.approx(power, abs=0.03)
+
+
+def test_right_formulas_are_not_told_of_other_powers():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        p, n = (axis.ravel() for axis in np.meshgrid([1.0, 2, 4, 8, 16], [100.0, 200, 400]))
+        times = (1 + 1e-6 * n**3 / p + 1e-4 * n**2 * np.log(p)) * rng.lognormal(0, 0.03, p.size)
+        told = fit({"t": "n**3/p + n**2*log(p)"}, {"t": make_runs({"p": p, "n": n}, times)}).warnings
+        assert not any("the runs go with" in line for line in told)

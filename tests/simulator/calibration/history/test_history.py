@@ -25,7 +25,8 @@ from simulator.calibration import (
     parse_grid,
     record_runs,
 )
-from simulator.calibration.history.store import is_history
+from simulator.calibration.history.store import fit_table, is_history
+from tests.support.mutated_files import Foreign, accepted_in_silence, add_column, double_column, misspell
 
 ROOT = Path(__file__).parents[4]
 RECORDS = [
@@ -338,3 +339,34 @@ def test_a_failing_command_is_told_with_its_last_words():
         CalibrationError, match=r"command: ls /no-such-folder-1: ended with exit status 2: .*no-such-folder-1"
     ):
         record_runs(plan, lambda _: None)
+
+
+def test_columns_that_no_formula_names_are_named_and_programs_kept_apart(tmp_path):
+    """Two programs, as in a public question; a column of dates tells nothing apart."""
+    path = tmp_path / "runs.csv"
+    rows = [f"{code},{n},{n % 7},2026-01-{day:02},{slope * n / 100}" for code, slope in (("a", 1), ("b", 3))
+            for day, n in enumerate((100, 200, 400, 800), 1)]  # fmt: skip
+    path.write_text("\n".join(["code,n,extra,made,time_s", *rows]))
+    with pytest.raises(ScenarioError, match=r"code tells runs of 2 programs or cases apart \(a, b\), .* by --app a"):
+        fit_table(path, ["n"])
+    for code, expected in (("a", 8), ("b", 24)):
+        found = fit_table(path, ["n"], application=code).model
+        assert found.predict({"n": 800}).mean_s[0] == pytest.approx(expected, rel=0.01)
+        assert "columns that no formula names are not used: extra, made" in found.warnings
+        assert found.predict({"n": 800}).observed[0].runs == 1
+    with pytest.raises(ScenarioError, match=r"no column of texts holds 'A'; did you mean a\?"):
+        fit_table(path, ["n"], application="A")
+    path.write_text("\n".join(row.partition(",")[2] for row in ["code,n,extra,made,time_s", *rows[:4]]))
+    assert fit_table(path, ["n"]).model.warnings[-1].endswith("not used: extra, made")
+
+
+def test_no_damage_to_a_table_of_runs_is_accepted_in_silence(tmp_path):
+    table = "code,n,p,time_s\n" + "".join(f"a,{n},{p},{n / p + 1}\n" for n in (100, 200, 400) for p in (1, 2, 4))
+    form = Foreign(
+        table,
+        misspelt=misspell(r"(?:^|,)(n|p|time_s)\b"),
+        unknown=add_column(",", "colour", "7"),
+        doubled=double_column(","),
+        cut=lambda text, chance: text[: text.rindex(",", 0, chance.randint(40, len(text)))],
+    )
+    assert accepted_in_silence(form, lambda path: fit_table(path, ["n/p"]).model.warnings, tmp_path / "runs.csv") == []
