@@ -38,8 +38,8 @@ CLOCKS = {
 LINES = {
     "simulator/base": (5_100, 3_700),
     "simulator/models": (11_897, 11_557),
-    "simulator/load_traces": (2_090, 2_070),
-    "simulator/platform": (4_640, 4_230),
+    "simulator/load_traces": (2_050, 2_030),
+    "simulator/platform": (4_612, 4_202),
     "simulator/programs": (6_381, 6_381),
     "simulator/scheduling": (2_020, 1_900),
     "simulator/scenario_file": (6_932, 5_800),

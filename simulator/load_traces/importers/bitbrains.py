@@ -3,16 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from simulator.base.errors import TraceError
-from simulator.load_traces.importers.source import (
-    ImportOptions,
-    Rows,
-    Source,
-    by_name,
-    number,
-    read_lines,
-    unused,
-)
+from simulator.load_traces.importers.source import ImportOptions, Rows, Source, read_lines, unused
 
 _USAGE = "CPU usage [%]"
 _TIME = "Timestamp [ms]"
@@ -35,17 +26,17 @@ def read(path: Path, _options: ImportOptions) -> Source:
             header.extend(cells)
             missing = [name for name in (_TIME, _USAGE, _CORES) if name not in cells]
             if missing:
-                raise TraceError(f"{path}:{place}: the header has no {missing[0]!r}; give Bitbrains' columns")
+                raise rows.fault(place, f"the header has no {missing[0]!r}; give Bitbrains' columns")
             return
-        row = by_name(path, place, cells, header)
-        stamp, own = number(path, place, _TIME, row[_TIME]), number(path, place, _CORES, row[_CORES])
+        row = rows.by_name(place, cells, header)
+        stamp, own = rows.number(place, _TIME, row[_TIME]), rows.number(place, _CORES, row[_CORES])
         if own < 1 or own % 1 or cores not in (None, own):
             wanted = "a whole number of at least 1" if cores is None else f"{cores:g} as in the rows before"
-            raise TraceError(f"{path}:{place}: {_CORES} is {row[_CORES]!r}; give {wanted}")
+            raise rows.fault(place, f"{_CORES} is {row[_CORES]!r}; give {wanted}")
         cores = own
         if stamp >= _MILLISECONDS_FROM:
             stamp, unit = stamp / 1000.0, "milliseconds"
-        rows.add(place, stamp, number(path, place, _USAGE, row[_USAGE]))
+        rows.add(place, stamp, rows.number(place, _USAGE, row[_USAGE]))
 
     read_lines(path, parse, by_tool=True)
     notes = (f"times read as {unit}, by their magnitude", *unused(header, _TIME, _USAGE, _CORES))

@@ -9,10 +9,7 @@ from simulator.load_traces.importers.source import (
     Measure,
     Rows,
     Source,
-    by_name,
     choose_measure,
-    instant,
-    number,
     read_lines,
     unused,
 )
@@ -38,12 +35,12 @@ def read(path: Path, options: ImportOptions) -> Source:
         if not header or line.startswith("#"):
             return
         cells = line.split(separator)
-        row = by_name(path, place, cells, header)
+        row = rows.by_name(place, cells, header)
         date = re.fullmatch(r"(\d{4})(\d\d)(\d\d)", cells[0])
         if date is None:
-            raise TraceError(f"{path}:{place}: Date is {cells[0][:40]!r}; give YYYYMMDD")
-        moment = instant(path, place, "Date Time", f"{'-'.join(date.groups())} {cells[1]}")
-        rows.add(place, moment, number(path, place, column, row[column]))
+            raise rows.fault(place, f"Date is {cells[0][:40]!r}; give YYYYMMDD")
+        moment = rows.instant(place, "Date Time", f"{'-'.join(date.groups())} {cells[1]}")
+        rows.add(place, moment, rows.number(place, column, row[column]))
 
     read_lines(path, parse, by_tool=True)
     if not header:

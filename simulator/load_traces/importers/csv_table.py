@@ -5,17 +5,7 @@ from pathlib import Path
 
 from simulator.base.errors import TraceError
 from simulator.base.units import to_number
-from simulator.load_traces.importers.source import (
-    ImportOptions,
-    Machines,
-    Rows,
-    Source,
-    by_name,
-    instant,
-    number,
-    read_lines,
-    unused,
-)
+from simulator.load_traces.importers.source import ImportOptions, Machines, Rows, Source, read_lines, unused
 
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
@@ -43,15 +33,15 @@ def read(path: Path, options: ImportOptions) -> Source:
             header.extend(cells)
             used.extend(_columns(path, place, cells, options))
             return
-        row = by_name(path, place, cells, header)
+        row = rows.by_name(place, cells, header)
         texts = [name for name in header if name not in used and (name == label or to_number(row[name]) is None)]
         for name in texts:
             groups.setdefault(name, Machines(path, name, options.series if name == label else None))
         if all(groups[name].takes(row[name]) for name in sorted(texts, key=label.__ne__)):
             time, value = (row[name] for name in used)
             dated = "-" in time[1:] and ":" in time
-            seconds = scale * number(path, place, used[0], time) if not dated else instant(path, place, used[0], time)
-            rows.add(place, seconds, number(path, place, used[1], value))
+            seconds = scale * rows.number(place, used[0], time) if not dated else rows.instant(place, used[0], time)
+            rows.add(place, seconds, rows.number(place, used[1], value))
 
     read_lines(path, parse)
     for group in groups.values():

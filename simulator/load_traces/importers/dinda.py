@@ -8,7 +8,7 @@ import numpy as np
 
 from simulator.base import files
 from simulator.base.errors import TraceError
-from simulator.load_traces.importers.source import ImportOptions, Rows, Source, number, read_lines
+from simulator.load_traces.importers.source import ImportOptions, Rows, Source, read_lines
 
 _PAIR_BYTES = 16
 _NOTE = "load: Digital Unix's five-second exponential average, sampled once a second"
@@ -41,8 +41,8 @@ def _read_text(path: Path) -> Rows:
     def parse(place: int, line: str) -> None:
         cells = line.split()
         if len(cells) != 2:
-            raise TraceError(f"{path}:{place}: the line has {len(cells)} columns; give 2 (seconds, load)")
-        rows.add(place, number(path, place, "timestamp", cells[0]), number(path, place, "load", cells[1]))
+            raise rows.fault(place, f"the line has {len(cells)} columns; give 2 (seconds, load)")
+        rows.add(place, rows.number(place, "timestamp", cells[0]), rows.number(place, "load", cells[1]))
 
     read_lines(path, parse)
     return rows

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from simulator.base.errors import TraceError
-from simulator.load_traces.importers.source import ImportOptions, Machines, Source, number, read_lines, stacked
+from simulator.load_traces.importers.source import ImportOptions, Machines, Rows, Source, read_lines, stacked
 
 _FIELDS = 20
 _START, _END, _MACHINE, _RATE = 0, 1, 4, 5
@@ -42,7 +42,7 @@ class _Tasks:
     """Samples of one machine as they are read."""
 
     def __init__(self, path: Path, machines: Machines) -> None:
-        self._path, self.machines = path, machines
+        self._rows, self.machines = Rows(path), machines
         self._seen: set[tuple[str, ...]] = set()
         self.starts, self.ends, self.rates = (array.array("d") for _ in range(3))
 
@@ -50,18 +50,18 @@ class _Tasks:
         """Take in a row."""
         cells = line.split(",")
         if len(cells) not in {_FIELDS - 1, _FIELDS}:  # the trace's first version had no sampled rate
-            raise TraceError(f"{self._path}:{place}: the line has {len(cells)} columns; give {_FIELDS}")
+            raise self._rows.fault(place, f"the line has {len(cells)} columns; give {_FIELDS}")
         if not self.machines.takes(cells[_MACHINE]):
             return
         task = (cells[_START], *cells[_TASK])
         if task in self._seen:
-            raise TraceError(f"{self._path}:{place}: a sample of task {'/'.join(task[1:])} comes twice; leave one out")
+            raise self._rows.fault(place, f"a sample of task {'/'.join(task[1:])} comes twice; leave one out")
         self._seen.add(task)
-        begin, end = (number(self._path, place, what, cells[at]) for what, at in (("start", _START), ("end", _END)))
-        rate = number(self._path, place, "CPU rate", cells[_RATE])
+        begin, end = (self._rows.number(place, what, cells[at]) for what, at in (("start", _START), ("end", _END)))
+        rate = self._rows.number(place, "CPU rate", cells[_RATE])
         if not 0 <= begin < end or rate < 0:
             allowed = "give a start before the end and a rate of at least 0"
-            raise TraceError(f"{self._path}:{place}: sample: {begin:g} to {end:g} us at {rate:g}; {allowed}")
+            raise self._rows.fault(place, f"sample: {begin:g} to {end:g} us at {rate:g}; {allowed}")
         self.starts.append(begin * _US)
         self.ends.append(end * _US)
         self.rates.append(rate)

@@ -6,7 +6,7 @@ from typing import Any
 
 from simulator.base import files
 from simulator.base.errors import TraceError, meant
-from simulator.load_traces.importers.source import ImportOptions, Rows, Source, number
+from simulator.load_traces.importers.source import ImportOptions, Rows, Source
 
 
 def read(path: Path, options: ImportOptions) -> Source:
@@ -24,7 +24,7 @@ def read(path: Path, options: ImportOptions) -> Source:
         place = f"values[{index}]"
         if not isinstance(sample, list) or len(sample) != 2:
             raise TraceError(f"{path}:{place} is {str(sample)[:40]}; give a pair [seconds, 'value']")
-        rows.add(place, number(path, place, "time", sample[0]), number(path, place, "value", sample[1]))
+        rows.add(place, rows.number(place, "time", sample[0]), rows.number(place, "value", sample[1]))
     return rows.source(options.measures, f"series {_labels(series)}")
 
 

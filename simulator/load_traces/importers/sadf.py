@@ -15,10 +15,7 @@ from simulator.load_traces.importers.source import (
     Measure,
     Rows,
     Source,
-    by_name,
     choose_measure,
-    instant,
-    number,
     read_lines,
     since_1970,
     unused,
@@ -49,7 +46,7 @@ class _Reader:
     """Turns rows of named cells into those of one measure of one processor."""
 
     def __init__(self, path: Path, options: ImportOptions) -> None:
-        self._path, self._options = path, options
+        self._file, self._options = Rows(path), options
         self._machines = Machines(path, "hostname", options.series)
         self._cpu = {"all": "-1"}.get(options.cpu or "all", options.cpu)
         self._header: list[str] = []
@@ -67,17 +64,15 @@ class _Reader:
             self._header = names
             missing = next((name for name in _ALWAYS if name not in names), None)
             if missing is not None:
-                raise TraceError(f"{self._path}:{place}: the header has no {missing!r}; give one of `sadf -d`")
+                raise self._file.fault(place, f"the header has no {missing!r}; give one of `sadf -d`")
             return
         cells = line.split(";")
         if len(cells) > 3 and cells[3].startswith("LINUX-RESTART"):
             self._restarts += 1
             return
         if not self._header:
-            raise TraceError(
-                f"{self._path}:{place}: there is no header before the first row; give a '# hostname;...' line"
-            )
-        self.take(place, by_name(self._path, place, cells, self._header))
+            raise self._file.fault(place, "there is no header before the first row; give a '# hostname;...' line")
+        self.take(place, self._file.by_name(place, cells, self._header))
 
     def take(self, place: int | str, row: Mapping[str, Any]) -> None:
         """Take in a row of named cells."""
@@ -87,7 +82,7 @@ class _Reader:
         if not self._machines.takes(str(row["hostname"])) or wanted not in row:
             return
         if wanted == _IDLE and _WAITING not in row:
-            raise TraceError(f"{self._path}:{place}: there is no %iowait beside %idle; give rows of `sadf -- -u`")
+            raise self._file.fault(place, "there is no %iowait beside %idle; give rows of `sadf -- -u`")
         if "CPU" in row:
             self._cpus.add(str(row["CPU"]))
             if str(row["CPU"]) != self._cpu:
@@ -95,11 +90,11 @@ class _Reader:
         self._offered.add(measure)
         stamp = str(row["timestamp"])
         whole = to_whole(stamp)
-        moment = since_1970(whole or 0) or instant(self._path, place, "timestamp", stamp)
-        value = number(self._path, place, wanted, row[wanted])
+        moment = since_1970(whole or 0) or self._file.instant(place, "timestamp", stamp)
+        value = self._file.number(place, wanted, row[wanted])
         if wanted == _IDLE:
-            value = max(0.0, 100.0 - value - number(self._path, place, _WAITING, row[_WAITING]))
-            moment -= datetime.timedelta(seconds=number(self._path, place, "interval", row["interval"]))
+            value = max(0.0, 100.0 - value - self._file.number(place, _WAITING, row[_WAITING]))
+            moment -= datetime.timedelta(seconds=self._file.number(place, "interval", row["interval"]))
         self._rows[measure].add(place, moment, value)
 
     def source(self) -> Source:
@@ -107,12 +102,12 @@ class _Reader:
         self._machines.check()
         if not self._offered and self._cpus:
             known = ", ".join("all" if cpu == "-1" else cpu for cpu in sorted(self._cpus))
-            raise TraceError(f"{self._path}: cpu is {self._options.cpu or 'all'!r}; give one of {known}")
+            raise TraceError(f"{self._file.path}: cpu is {self._options.cpu or 'all'!r}; give one of {known}")
         offered = tuple(sorted(self._offered))
-        measure = choose_measure(self._path, self._options.measures, offered)
+        measure = choose_measure(self._file.path, self._options.measures, offered)
         if measure == "load" and self._options.cpu is not None:
             raise TraceError(
-                f"{self._path}: cpu: load counts the whole machine, so a processor has no effect; leave it out"
+                f"{self._file.path}: cpu: load counts the whole machine, so a processor has no effect; leave it out"
             )
         used = self._options.value_column or (_AVERAGE if measure == "load" else _IDLE)
         notes = unused(self._columns, *_ALWAYS, *_BUSY, used)

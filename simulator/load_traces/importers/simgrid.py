@@ -10,7 +10,7 @@ import numpy as np
 
 from simulator.base.errors import TraceError
 from simulator.load_traces.generate import MOST_VALUES
-from simulator.load_traces.importers.source import ImportOptions, Rows, Source, number, read_lines
+from simulator.load_traces.importers.source import ImportOptions, Rows, Source, read_lines
 from simulator.models.load import AfterEnd, LoadTrace
 
 
@@ -73,18 +73,18 @@ def read_profile(path: Path) -> Profile:
         if not cells:
             return
         if len(cells) != 2:
-            raise TraceError(f"{path}:{place}: the line has {len(cells)} columns; give 'time value' or 'LOOPAFTER d'")
+            raise rows.fault(place, f"the line has {len(cells)} columns; give 'time value' or 'LOOPAFTER d'")
         if cells[0] in ("LOOPAFTER", "PERIODICITY"):
             if not math.isnan(pause_s):
-                raise TraceError(f"{path}:{place}: {cells[0]} comes twice; leave one out")
-            pause_s = number(path, place, cells[0], cells[1])
+                raise rows.fault(place, f"{cells[0]} comes twice; leave one out")
+            pause_s = rows.number(place, cells[0], cells[1])
             if pause_s <= 0:
-                raise TraceError(f"{path}:{place}: {cells[0]} is {pause_s:g}; give a number above 0")
+                raise rows.fault(place, f"{cells[0]} is {pause_s:g}; give a number above 0")
             return
-        time_s = number(path, place, "time", cells[0])
+        time_s = rows.number(place, "time", cells[0])
         if time_s < 0:
-            raise TraceError(f"{path}:{place}: time is {time_s:g}; give at least 0")
-        rows.add(place, time_s, number(path, place, "value", cells[1]))
+            raise rows.fault(place, f"time is {time_s:g}; give at least 0")
+        rows.add(place, time_s, rows.number(place, "value", cells[1]))
 
     read_lines(path, parse)
     if not rows.times_s:

@@ -66,11 +66,11 @@ class Source:
 
 @dataclass
 class Rows:
-    """Rows as they are read, each checked when it is added."""
+    """Rows of a file as they are read, each checked when it is added; a fault names file, place and field."""
 
     path: Path
-    time_field: str
-    value_field: str
+    time_field: str = "time"
+    value_field: str = "value"
     times_s: "array.array[float]" = field(default_factory=lambda: array.array("d"))
     values: "array.array[float]" = field(default_factory=lambda: array.array("d"))
     unix: bool = False
@@ -83,11 +83,9 @@ class Rows:
         time_s = time if isinstance(time, float | int) else self._seconds(place, time)
         if not math.isfinite(time_s) or (self.times_s and time_s <= self.times_s[-1]):
             allowed = f"more than {self.times_s[-1]:.12g}, as before" if self.times_s else "a finite number"
-            raise TraceError(f"{self.path}:{place}: {self.time_field} is {time_s:.12g}; give {allowed}")
+            raise self.fault(place, f"{self.time_field} is {time_s:.12g}; give {allowed}")
         if not math.isfinite(value) or value < 0:
-            raise TraceError(
-                f"{self.path}:{place}: {self.value_field} is {value:g}; give a finite number of at least 0"
-            )
+            raise self.fault(place, f"{self.value_field} is {value:g}; give a finite number of at least 0")
         self.times_s.append(time_s)
         self.values.append(value)
 
@@ -97,8 +95,40 @@ class Rows:
         if (moment.tzinfo is None) != (self.first.tzinfo is None):
             named = "has" if moment.tzinfo else "lacks"
             found = f"{moment} {named} a zone, unlike the rows before"
-            raise TraceError(f"{self.path}:{place}: {self.time_field}: {found}; give all times with a zone, or none")
+            raise self.fault(place, f"{self.time_field}: {found}; give all times with a zone, or none")
         return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
+
+    def fault(self, place: int | str, text: str) -> TraceError:
+        """An error at a line or record."""
+        return TraceError(f"{self.path}:{place}: {text}")
+
+    def number(self, place: int | str, name: str, text: object) -> float:
+        """A finite number as a file states it."""
+        try:
+            value = to_number(text) if isinstance(text, str) else float(text)  # type: ignore[arg-type]  # seen below
+        except (OverflowError, TypeError):
+            value = None
+        if value is None or not math.isfinite(value) or isinstance(text, bool):
+            raise self.fault(place, f"{name} is {str(text)[:40]!r}; give a finite number")
+        return value
+
+    def instant(self, place: int | str, name: str, text: str) -> datetime.datetime:
+        """A date and time, with its zone if one is written."""
+        written = text.strip()
+        try:
+            return datetime.datetime.fromisoformat(written.removesuffix(" UTC") + "Z" * written.endswith(" UTC"))
+        except ValueError as error:
+            raise self.fault(place, f"{name} is {text[:40]!r}; give YYYY-MM-DD HH:MM:SS") from error
+
+    def by_name(self, place: int | str, cells: Sequence[str], header: Sequence[str]) -> dict[str, str]:
+        """The cells of a line by the names in the header, each of which must be there once."""
+        if len(cells) != len(header):
+            raise self.fault(place, f"the line has {len(cells)} columns; give {len(header)} as in the header")
+        row = dict(zip(header, cells, strict=True))
+        if len(row) < len(cells):
+            twice = next(name for number, name in enumerate(header) if name in header[:number])
+            raise self.fault(place, f"the header has {twice!r} twice; leave one of the columns out")
+        return row
 
     def source(self, measures: Measure, *notes: str) -> Source:
         """These rows as a source, with the date of their beginning where its zone is known."""
@@ -170,49 +200,10 @@ def _lines(path: Path) -> Iterator[tuple[int, str, bool]]:
                 yield number, line.strip(), raw.endswith(b"\n")
 
 
-def by_name(path: Path, place: int, cells: Sequence[str], header: Sequence[str]) -> dict[str, str]:
-    """The cells of a line by the names in the header."""
-    if len(cells) != len(header):
-        raise TraceError(f"{path}:{place}: the line has {len(cells)} columns; give {len(header)} as in the header")
-    row = dict(zip(header, cells, strict=True))
-    if len(row) < len(cells):
-        twice = next(name for number, name in enumerate(header) if name in header[:number])
-        raise TraceError(f"{path}:{place}: the header has {twice!r} twice; leave one of the columns out")
-    return row
-
-
 def unused(header: Iterable[str], *used: str) -> tuple[str, ...]:
     """The columns that are left out, as a note; none where all are used."""
     names = [name for name in dict.fromkeys(header) if name not in used]
     return (f"columns not used: {some_names(names)}",) if names else ()
-
-
-def number(path: Path, place: int | str, name: str, text: object) -> float:
-    """A finite number as a file states it.
-
-    TraceError
-        Naming file, place and field.
-    """
-    try:
-        value = to_number(text) if isinstance(text, str) else float(text)  # type: ignore[arg-type]  # seen below
-    except (OverflowError, TypeError):
-        value = None
-    if value is None or not math.isfinite(value) or isinstance(text, bool):
-        raise TraceError(f"{path}:{place}: {name} is {str(text)[:40]!r}; give a finite number")
-    return value
-
-
-def instant(path: Path, place: int | str, name: str, text: str) -> datetime.datetime:
-    """A date and time, with its zone if one is written.
-
-    TraceError
-        Naming file, place and field.
-    """
-    written = text.strip()
-    try:
-        return datetime.datetime.fromisoformat(written.removesuffix(" UTC") + "Z" * written.endswith(" UTC"))
-    except ValueError as error:
-        raise TraceError(f"{path}:{place}: {name} is {text[:40]!r}; give YYYY-MM-DD HH:MM:SS") from error
 
 
 def since_1970(time_s: float) -> datetime.datetime | None:

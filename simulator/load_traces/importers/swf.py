@@ -11,7 +11,7 @@ import numpy as np
 from simulator.base.arrays import Floats
 from simulator.base.errors import TraceError, some_names
 from simulator.base.units import to_number, to_whole
-from simulator.load_traces.importers.source import ImportOptions, Source, number, read_lines, since_1970, stacked
+from simulator.load_traces.importers.source import ImportOptions, Rows, Source, read_lines, since_1970, stacked
 
 _FIELDS = 18
 _JOB, _SUBMIT, _WAIT, _RUN, _PROCESSORS, _REQUESTED, _PARTITION = 0, 1, 2, 3, 4, 7, 15
@@ -57,7 +57,7 @@ class _Log:
     """Jobs of a log as they are read."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._rows = Rows(path)
         self._header: dict[str, tuple[int, str]] = {}
         self._jobs: set[str] = set()
         self.partitions: set[str] = set()
@@ -68,7 +68,7 @@ class _Log:
         """A number of the header; None where it is not there."""
         place, text = self._header.get(name, (0, ""))
         if text and to_whole(text) is None:
-            raise TraceError(f"{self._path}:{place}: {name} is {text[:40]!r}; give a whole number")
+            raise self._rows.fault(place, f"{name} is {text[:40]!r}; give a whole number")
         return to_whole(text)
 
     def start(self, begin_s: float) -> datetime.datetime | None:
@@ -85,25 +85,25 @@ class _Log:
             name, _, value = line.lstrip("; \t").partition(":")
             if name.strip() in _HEADER:
                 if name.strip() in self._header:
-                    raise TraceError(f"{self._path}:{place}: {name.strip()} comes twice; leave one out")
+                    raise self._rows.fault(place, f"{name.strip()} comes twice; leave one out")
                 self._header[name.strip()] = place, value.strip()
             return
         cells = line.split()
         if len(cells) != _FIELDS:
-            raise TraceError(f"{self._path}:{place}: the line has {len(cells)} fields; give {_FIELDS}")
+            raise self._rows.fault(place, f"the line has {len(cells)} fields; give {_FIELDS}")
         wrong = next((at for at, cell in enumerate(cells) if to_number(cell) is None), None)
         if wrong is not None:
-            raise TraceError(f"{self._path}:{place}: field {wrong + 1} is {cells[wrong][:40]!r}; give a number")
+            raise self._rows.fault(place, f"field {wrong + 1} is {cells[wrong][:40]!r}; give a number")
         if cells[_JOB] in self._jobs:
-            raise TraceError(f"{self._path}:{place}: job {cells[_JOB]} comes twice; give each its own number")
+            raise self._rows.fault(place, f"job {cells[_JOB]} comes twice; give each its own number")
         self._jobs.add(cells[_JOB])
         self.partitions.add(cells[_PARTITION])
         names = {_SUBMIT: "submit", _WAIT: "wait", _RUN: "run", _PROCESSORS: "processors", _REQUESTED: "requested"}
-        job = {at: number(self._path, place, name, cells[at]) for at, name in names.items()}
+        job = {at: self._rows.number(place, name, cells[at]) for at, name in names.items()}
         count = job[_PROCESSORS] if job[_PROCESSORS] != _UNKNOWN else job[_REQUESTED]
         for at, name in names.items():
             if job[at] < 0 and job[at] != _UNKNOWN:
-                raise TraceError(f"{self._path}:{place}: {name} is {job[at]:g}; give at least 0, or -1 for unknown")
+                raise self._rows.fault(place, f"{name} is {job[at]:g}; give at least 0, or -1 for unknown")
         if _UNKNOWN in (job[_SUBMIT], job[_WAIT]) or job[_RUN] <= 0 or count <= 0:
             self.left_out += 1
             return

@@ -52,15 +52,7 @@ def read_cluster(zone: Zone, element: Element, zones: Zones) -> None:
 
 def _flat(zone: Zone, element: Element, zones: Zones, hosts: dict[str, int]) -> None:
     """A private link for each host, and maybe a backbone."""
-    private = {}
-    for host, number in hosts.items():
-        private[host] = zones.add_link(
-            element,
-            f"{zone.name}_link_{number}",
-            latency=element.text("lat"),
-            bandwidth=element.text("bw"),
-            policy=element.text("sharing_policy", "SPLITDUPLEX"),
-        )
+    private = {host: _link(zone, element, zones, f"link_{number}") for host, number in hosts.items()}
     if element.text("bb_bw", "") or element.text("bb_lat", ""):
         zone.backbone = zones.add_link(
             element,
@@ -69,13 +61,9 @@ def _flat(zone: Zone, element: Element, zones: Zones, hosts: dict[str, int]) -> 
             bandwidth=element.text("bb_bw"),
             policy=element.text("bb_sharing_policy", "SHARED"),
         )
-    for host, link in private.items():
-        _attach(zone, host, 2 * link + UP, 2 * link + DOWN)
-
-
-def _attach(zone: Zone, host: str, up: int, down: int) -> None:
     middle = () if zone.backbone is None else (2 * zone.backbone + UP,)
-    zone.up[host], zone.down[host] = (up, *middle), (*middle, down)
+    for host, link in private.items():
+        zone.up[host], zone.down[host] = (2 * link + UP, *middle), (*middle, 2 * link + DOWN)
 
 
 def read_cabinet(zone: Zone, element: Element, zones: Zones) -> None:

@@ -47,19 +47,17 @@ VALUES = {
     "topology": ("FLAT", "TORUS", "FAT_TREE"),
     "routing": ("Full", "None", "Cluster", "Floyd", "Dijkstra", "DijkstraCache"),
 }
+_BYPASSES = ("bypassRoute", "bypassZoneRoute", "bypassASroute")
 _FAILURES = "failures are not simulated here; leave it out"
 REFUSED = {
     "state_file": _FAILURES,
     "latency_file": "a latency that changes is not read; leave it out",
     "limiter_link": "a link that limits a host's messages of both directions is not read; leave it out",
-    "actor": "which processes run is said in the scenario; leave it out",
-    "process": "which processes run is said in the scenario; leave it out",
+    **dict.fromkeys(("actor", "process"), "which processes run is said in the scenario; leave it out"),
     "peer": "it belongs to zones of routing Vivaldi, which are not read; write a host",
     "trace": "it is not read; name its file in speed_file",
     "trace_connect": "it is not read; write speed_file in the host",
-    "bypassRoute": "routes that stand above others are not read; write the routes that hold",
-    "bypassZoneRoute": "routes that stand above others are not read; write the routes that hold",
-    "bypassASroute": "routes that stand above others are not read; write the routes that hold",
+    **dict.fromkeys(_BYPASSES, "routes that stand above others are not read; write the routes that hold"),
 }
 """What SimGrid has and we do not, and why."""
 _NONE = ("0", "0.0", "no", "false", "off")
