@@ -37,7 +37,7 @@ CLOCKS = {
 
 LINES = {
     "simulator/base": (5_100, 3_700),
-    "simulator/models": (11_897, 11_557),
+    "simulator/models": (11_550, 11_350),
     "simulator/load_traces": (2_050, 2_030),
     "simulator/platform": (4_612, 4_202),
     "simulator/programs": (6_381, 6_381),
@@ -49,7 +49,7 @@ LINES = {
     "simulator/calibration": (13_839, 13_066),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (872, 880),
-    "advisor/advise": (9_450, 8_000),
+    "advisor/advise": (9_350, 8_000),
     "advisor/verification advisor/whatif": (3_919, 3_642),
     "advisor/quickstart advisor/cluster": (1_145, 900),
     "advisor/jobs": (1_650, 1_400),

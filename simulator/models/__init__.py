@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from simulator.models.process_count.runs import (
         AllocationRuns as AllocationRuns,
         Estimates as Estimates,
-        ShareTables as ShareTables,
     )
     from simulator.models.regression.diagnostics import (
         Diagnosis as Diagnosis,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from advisor.advise.process_counts.space import space_of
+from advisor.advise.process_counts.search import Space
 from advisor.advise.ranking import rank
 from advisor.advise.space import whole_units
 from simulator import ties
@@ -156,7 +156,9 @@ def allocations(shake: int = 0) -> list[Any]:
         kinds = {f"kind{k}": (3, 3) for k in range(3)}
         loads = generator.integers(1, 4, (3, 1)) * np.arange(1.0, 4.0)
         pe_s = shaken(loads, shake)[:, :, np.newaxis] * 10.0 / np.maximum(np.arange(28), 1)
-        found.append(space_of(TableModel(tuple(kinds), pe_s, {}), kinds).at(1.0).best(30).tolist())
+        space = Space(TableModel(tuple(kinds), pe_s, {}), kinds, 1.0)
+        looked = space.looked_at()
+        found.append(looked[ties.in_order(space.model.behind(1.0, looked)[0])[:30]].tolist())
         makespans_s = shaken(generator.choice([1.0, 1.1, 1.2], (12, 1)) * np.ones((12, 60)), shake)
         found.append([entry.candidate for entry in rank(makespans_s, seed=1).ranked])
         times_s = shaken(generator.integers(1, 4, 8) / 4.0, shake)

@@ -6,7 +6,7 @@ import numpy as np
 
 from simulator import randomness
 from simulator.calibration import AllocationFit
-from simulator.models import AllocationRuns, Estimates, ShareTables
+from simulator.models import AllocationRuns, Estimates
 
 MEMBERS = 20
 
@@ -28,16 +28,15 @@ class KnownModel:
     own: tuple[tuple[tuple[tuple[int, int], ...], float], ...] = ()
     """Configurations that take so many times as long as the rest says."""
 
-    def tables(self, size, most, processes):
-        pe_s, comm_s = self._tables(size, max(most), processes, np.array([self.speeds]))
-        configurations, factors = zip(*self.own, strict=True) if self.own else ((), ())
-        measured = np.array(configurations, dtype=np.int64).reshape(-1, len(self.kinds), 2)
-        return ShareTables(pe_s[0] + comm_s, measured, np.array(factors))
-
     def estimate(self, size, allocations, *, level=0.9):
         mean_s = self._times_s(size, allocations, np.array([self.speeds]))[0]
         low_s, high_s = np.quantile(self.members(size, allocations), ((1 - level) / 2, (1 + level) / 2), axis=0)
         return Estimates(level, mean_s, low_s, high_s, ((),) * len(mean_s))
+
+    def behind(self, size, allocations):
+        logs, members = np.log(self.estimate(size, allocations).mean_s), np.log(self.members(size, allocations))
+        best = logs.argmin()
+        return logs - logs[best], (members - members[:, [best]]).std(axis=0)
 
     def members(self, size, allocations):
         draw = randomness.stream(1, "members").standard_normal((MEMBERS, len(self.kinds)))
@@ -85,9 +84,9 @@ class TableModel:
     own: dict[bytes, float]
     """Configurations that take so many times as long as the tables say."""
 
-    def tables(self, _size, _most, _processes):
-        measured = np.array([np.frombuffer(one, np.int64) for one in self.own], dtype=np.int64)
-        return ShareTables(self.pe_s, measured.reshape(-1, len(self.kinds), 2), np.array(list(self.own.values())))
+    def behind(self, _size, allocations):
+        logs = np.log(self.times_s(allocations))
+        return logs - logs.min(), np.zeros(len(logs))
 
     def times_s(self, allocations):
         found = []

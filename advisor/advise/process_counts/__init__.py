@@ -8,7 +8,7 @@ from advisor.advise.process_counts.advice import (
     host_files,
     layout_of_advice,
 )
-from advisor.advise.process_counts.space import Kinds, Limits, parse_hosts, parse_kinds, parse_memory
+from advisor.advise.process_counts.options import Kinds, Limits, parse_hosts, parse_kinds, parse_memory
 from advisor.advise.process_counts.wording import configuration_text, render_choice, sentence
 
 __all__ = [

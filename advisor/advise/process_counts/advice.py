@@ -1,12 +1,10 @@
 """The advice: which PEs should take part with how many processes each, by a model fitted to measured runs."""
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from advisor.advise.baselines import plain_allocations
 from advisor.advise.export import Layout, Rank
@@ -19,17 +17,11 @@ from advisor.advise.export.hosts import (
     slurm_hostfile,
 )
 from advisor.advise.export.layout import check_hosts
-from advisor.advise.process_counts.space import (
-    Allocations,
-    Floats,
-    Kinds,
-    Limits,
-    Space,
-    SpaceAt,
-    space_of,
-)
+from advisor.advise.kinds import Kind
+from advisor.advise.process_counts.options import Kinds, Limits
+from advisor.advise.process_counts.search import Allocations, Floats, Space, fewest_of_near, processes_of
 from advisor.advise.process_counts.wording import BASELINES, configuration_dict, configuration_text, page
-from simulator import ScenarioError, provenance
+from simulator import ScenarioError, provenance, ties
 from simulator.calibration import AllocationFit
 from simulator.models import Estimates
 
@@ -73,22 +65,13 @@ NOTHING = 1e-6
 """Regret that is none: configurations that come to the same."""
 
 
-def warnings_of(
-    fitted: AllocationFit, space: Space, size: float, ranking: Allocations, members_s: Floats
-) -> tuple[str, ...]:
-    """Of the model, of the advised configuration (the first of the ranking), and of its distance to the others.
+def _near(names: Sequence[str], ranking: Allocations, members_s: Floats) -> list[str]:
+    """Whether the runs can tell the first of the ranking from what else may be best.
 
     `members_s`: of the first of the ranking, paired; (member, n).
     """
-    own = space.model.estimate(size, space.wide(ranking[:1])).warnings[0]
-    return tuple(dict.fromkeys([*fitted.warnings, *own, *_near(space, ranking, members_s)]))
-
-
-def _near(space: Space, ranking: Allocations, members_s: Floats) -> list[str]:
-    """Whether the runs can tell the first from what else may be best."""
     if members_s.shape[1] < 2:
         return []
-    names = [kind.name for kind in space.kinds]
     first, others = members_s[:, :1], members_s[:, 1:]
     chances = np.mean((first < others) + 0.5 * (first == others), axis=0)  # that it is faster; ties count half
     near = (np.flatnonzero(chances < SURE) + 1).tolist()
@@ -121,38 +104,37 @@ class Baseline:
     """Times as long as the advised one: by the estimates, and the interval over the model's members, paired."""
 
 
-def baselines_of(here: SpaceAt, advised: Allocations, level: float) -> tuple[Baseline, ...]:
-    """The baselines at one size, in the order of `BASELINES`.
-
-    Speeds are the model's, of PEs with one process among as many as there are PEs.
-    """
-    space, size, ends = here.space, here.size, (1 - level) / 2
-    plain = plain_allocations(space.kinds, _speeds(space, size, sum(kind.count for kind in space.kinds)))
-    named = {name: plain[name] for name in BASELINES}
-    possible_ones = np.isfinite(here.of(np.stack(list(named.values()))))
-    both = space.wide(np.stack([advised, *itertools.compress(named.values(), possible_ones)]))
-    mine, members_s = space.model.estimate(size, both, level=level), space.model.members(size, both)
-    lows, highs = np.quantile(members_s / members_s[:, :1], (ends, 1 - ends), axis=0)
+def baselines_of(space: Space, advised: Allocations, level: float) -> tuple[Baseline, ...]:
+    """The baselines at one size, in the order of `BASELINES`; speeds are the model's, of one PE with one process."""
+    first = np.cumsum([0, *(pes for pes, _ in space.kinds.values())]).tolist()
+    kinds = [
+        Kind(name, tuple(range(start, start + pes)), most)
+        for start, (name, (pes, most)) in zip(first, space.kinds.items(), strict=False)
+    ]
+    alone = np.eye(len(kinds), dtype=np.int64)[:, :, None] * np.ones(2, np.int64)
+    plain = plain_allocations(kinds, 1 / space.model.estimate(space.size, space.wide(alone)).mean_s)
+    every = np.stack([advised, *(plain[name] for name in BASELINES)])
+    held, wide = space.held(every), space.wide(every)
+    mine, members_s = space.model.estimate(space.size, wide, level=level), space.model.members(space.size, wide)
+    ends = ((1 - level) / 2, (1 + level) / 2)
+    lows, highs = np.quantile(members_s / members_s[:, :1], ends, axis=0)
     found = []
-    for (name, allocation), known, place in zip(named.items(), possible_ones, np.cumsum(possible_ones), strict=True):
-        if not known:
-            found.append(Baseline(name, allocation, None, None))
-            continue
-        estimate = {"mean": mine.mean_s[place], "low": mine.low_s[place], "high": mine.high_s[place]}
-        longer = {"mean": mine.mean_s[place] / mine.mean_s[0], "low": lows[place], "high": highs[place]}
-        both_parts = [{key: float(value) for key, value in part.items()} for part in (estimate, longer)]
-        found.append(Baseline(name, allocation, *both_parts))
+    for place, name in enumerate(BASELINES, start=1):
+        parts: list[dict[str, float] | None] = [None, None]
+        if held[place]:
+            longer = mine.mean_s[place] / mine.mean_s[0]
+            parts = [mine.at(place), {"mean": longer, "low": lows[place], "high": highs[place]}]
+        found.append(Baseline(name, every[place], *(part and _plain(part) for part in parts)))
     return tuple(found)
 
 
-def _speeds(space: Space, size: float, processes: int) -> Floats:
-    """Shares per second of a PE of each kind with one of so many processes; (kind,)."""
-    most = [1] * len(space.model.kinds)
-    return np.asarray(1 / space.model.tables(size, most, processes).pe_s[list(space.places), 0, processes])
+def _plain(part: Mapping[str, float]) -> dict[str, float]:
+    return {name: float(value) for name, value in part.items()}
 
 
 LARGEST_SIZE = 1e15
 """Problem sizes above are refused: their powers would leave the range of numbers."""
+WHY = "the runs do not show that more are worth it"
 LISTED = 1000
 """Configurations that the ranking holds if nothing else is asked for."""
 SHORTLIST = 100
@@ -201,12 +183,7 @@ class ProcessCountAdvice:
 
     def estimate_at(self, place: int) -> dict[str, float]:
         """Estimate of the configuration at a place of the ranking."""
-        found = self.estimates
-        return {
-            "mean": float(found.mean_s[place]),
-            "low": float(found.low_s[place]),
-            "high": float(found.high_s[place]),
-        }
+        return self.estimates.at(place)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -217,7 +194,7 @@ class ProcessCountAdvice:
             "level": self.level,
             "kinds": {name: {"pes": pes, "most": most} for name, (pes, most) in self.kinds.items()},
             "best": self.configuration,
-            "processes": int(_processes(self.ranking[:1])[0]),
+            "processes": int(processes_of(self.ranking[:1])[0]),
             "estimate_s": self.estimate_s,
             "regret": vars(self.regret),
             "configurations": self.searched,
@@ -230,7 +207,7 @@ class ProcessCountAdvice:
                     "warnings": list(self.estimates.warnings[place]),
                 }
                 for place, (allocation, count) in enumerate(
-                    zip(self.ranking, _processes(self.ranking).tolist(), strict=True)
+                    zip(self.ranking, processes_of(self.ranking).tolist(), strict=True)
                 )
             ],
             "baselines": [
@@ -261,7 +238,9 @@ def advise_allocation(
     top: int | None = None,
     inputs: Mapping[str, str] | None = None,
 ) -> ProcessCountAdvice:
-    """Rank every configuration at a problem size by a fitted model: the one of least estimate is advised.
+    """Rank configurations at a problem size by a fitted model.
+
+    Advised is the one of fewest processes among those that the runs cannot tell from the best, where that saves many.
 
     Raises ScenarioError if the model does not know a kind, nothing fits into memory, or a number cannot be.
 
@@ -275,13 +254,14 @@ def advise_allocation(
         raise ScenarioError(f"--size is {size:g}; give a number above 0 and up to {LARGEST_SIZE:g}")
     if not 0 < level < 1:
         raise ScenarioError(f"--level is {level:g}; give a number between 0 and 1")
-    space, model = space_of(fitted.model, kinds, limits), fitted.model
-    count = LISTED if top is None else top
-    here = space.at(size)
-    found = here.best(max(count, SHORTLIST))
-    members_s = model.members(size, space.wide(found[:SHORTLIST]))
+    space, model, count = Space(fitted.model, kinds, size, limits), fitted.model, LISTED if top is None else top
+    found = space.looked_at()
+    best, listed, ranking = _ranked(space, found, count)
+    shortlist = space.wide(ranking[:SHORTLIST])
+    members_s = model.members(size, shortlist)
     expected, risk, p_best = regrets(members_s)
-    listed = found[:count]
+    names, own = tuple(kinds), model.estimate(size, shortlist[:1]).warnings[0]
+    doubts = [*fitted.warnings, *own, *_near(names, ranking, members_s)]
     return ProcessCountAdvice(
         kinds=dict(kinds),
         known=tuple(model.kinds),
@@ -289,29 +269,43 @@ def advise_allocation(
         level=level,
         ranking=listed,
         estimates=model.estimate(size, space.wide(listed), level=level),
-        searched=space.most_configurations,
+        searched=space.count,
         p_best=p_best[: listed.shape[0]],
         regret=Regret(float(expected[0]), float(risk[0]), float(p_best[0])),
-        baselines=baselines_of(here, found[0], level),
-        warnings=warnings_of(fitted, space, size, found, members_s),
-        notes=tuple(_notes(here, None if top else listed.shape[0])),
+        baselines=baselines_of(space, ranking[0], level),
+        warnings=tuple(dict.fromkeys(doubts)),
+        notes=tuple(_notes(space, len(found), best, None if top else len(listed))),
         inputs=dict(inputs or {}),
     )
 
 
-def _notes(here: SpaceAt, listed: int | None) -> list[str]:
-    """What was left out, of the ranking too where nobody asked for a part of it."""
-    count, fitting, lines = here.space.most_configurations, here.fitting, []
-    if fitting < count:
-        lines.append(f"{count - fitting} of {count} configurations are left out: memory does not hold them")
+def _ranked(space: Space, found: Allocations, count: int) -> tuple[Allocations | None, Allocations, Allocations]:
+    """The best estimate where the advised one has another, the ranking as it is asked for, and one for the regret.
+
+    The advised one comes first, then all by estimate, of equals those of fewer processes.
+    """
+    wide, processes = space.wide(found), processes_of(found)
+    advised = fewest_of_near(*space.model.behind(space.size, wide), processes)
+    order = ties.in_order(space.model.estimate(space.size, wide).mean_s, processes)
+    ranking = found[[advised, *order[order != advised][: max(count, SHORTLIST) - 1]]]
+    return None if advised == order[0] else found[order[0]], ranking[:count], ranking
+
+
+def _notes(space: Space, looked_at: int, best: Allocations | None, listed: int | None) -> list[str]:
+    """What was left out, of the ranking too where nobody asked for a part of it, and why not the least estimate."""
+    lines = []
+    if best is not None:
+        lines.append(f"fewer processes than {configuration_text(best, tuple(space.kinds))}: {WHY}")
+    every, complete = space.every
+    if complete and looked_at < len(every):
+        lines.append(
+            f"{len(every) - looked_at} of {space.count} configurations are left out: memory does not hold them"
+        )
+    if not complete:
+        lines.append(f"{looked_at} of {space.count} configurations were looked at")
     if listed == LISTED:
-        lines.append(f"the ranking holds the best {listed} of {fitting} configurations")
+        lines.append(f"the ranking holds the best {listed} of {space.count} configurations")
     return lines
-
-
-def _processes(allocations: Allocations) -> NDArray[np.int64]:
-    """Processes of each configuration; (n,)."""
-    return np.asarray(allocations.prod(axis=2).sum(axis=1))
 
 
 # Host files of an advised configuration: its ranks, kind by kind, on the hosts that have them.

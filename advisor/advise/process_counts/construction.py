@@ -5,7 +5,6 @@ balance: what distinguishes the costs of a kind, of sharing a PE and of messages
 """
 
 import itertools
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from advisor.advise.process_counts.search import configurations
 from simulator import Platform, ScenarioError, formula, ties, units
 from simulator.calibration import PILOT, Allocation, ConstructionPlan, CostGuess, PEKind, PlannedRun, kinds_of
 
@@ -47,8 +47,6 @@ LEAST_BUDGETS = 2.0
 """How many times the cost of the indispensable runs a budget is that nobody stated."""
 
 
-MOST_CONFIGURATIONS = 20_000
-"""More candidates than these are thinned out."""
 WORK = "2/3*N**3"
 """Units of volume of an LU factorisation, HPL's work."""
 _MESSAGE_BYTES = 2**20
@@ -104,41 +102,9 @@ def _messages(platform: Platform) -> tuple[float, float]:
     return float(short), max(0.0, float(long - short) / _MESSAGE_BYTES)
 
 
-def every_configuration(kinds: Sequence[PEKind], *, most: int = MOST_CONFIGURATIONS) -> tuple[Ints, float]:
-    """Configurations with at least one PE, and how many there are for each of them.
-
-    Where there are too many, PE counts are halved from all of a kind's down to 1; then processes per PE likewise.
-
-    Returns
-    -------
-    allocations
-        PEs and processes on each; (configurations, kind, 2).
-    weight
-        Configurations there are in all over those listed.
-    """
-    whole = math.prod(len(kind.pes) * kind.most + 1.0 for kind in kinds) - 1
-    every: list[list[tuple[int, int]]] = []
-    for pes, processes in ((_all, _all), (_halved, _all), (_halved, _halved), (_ends, _ends)):
-        every = [[(0, 0), *itertools.product(pes(len(kind.pes)), processes(kind.most))] for kind in kinds]
-        if math.prod(map(len, every)) <= most + 1:
-            break
-    found = np.array(list(itertools.islice(itertools.product(*every), 1, most + 1)), dtype=np.int64)
-    return found, whole / len(found)
-
-
-def _all(count: int) -> list[int]:
-    return list(range(1, count + 1))
-
-
-def _halved(count: int) -> list[int]:
-    found = [count]
-    while found[-1] > 1:
-        found.append(found[-1] // 2)
-    return found[::-1]
-
-
-def _ends(count: int) -> list[int]:
-    return sorted({1, count})
+def _counts(kinds: Sequence[PEKind]) -> list[tuple[int, int]]:
+    """PEs of each kind, and most processes on one of them."""
+    return [(len(kind.pes), kind.most) for kind in kinds]
 
 
 def fits_memory(kinds: Sequence[PEKind], memory_bytes: Mapping[str, int]) -> Fits:
@@ -175,7 +141,7 @@ def check_sizes(
     ScenarioError
         One line per size.
     """
-    allocations, _ = every_configuration(kinds)
+    allocations, _ = configurations(_counts(kinds))
     fit = fits_memory(kinds, memory_bytes)
     faults = [
         f"{field}: no configuration holds the matrix of {units.show_size(8 * size**2)} at N = {size:g}; all nodes have "
@@ -202,7 +168,7 @@ def make_construction_plan(
         raise ScenarioError(
             f"--sizes: a curve over N has 3 terms, so {len(set(sizes))} are too few; add {missing} more"
         )
-    allocations, weight = every_configuration(guess.kinds)
+    allocations, weight = configurations(_counts(guess.kinds))
     fit = fits_memory(guess.kinds, memory_bytes or {})
     full_s = weight * sum(
         float((guess.time_s(np.full(len(own), size), own) + wishes.start_s).sum())

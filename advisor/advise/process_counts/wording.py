@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from advisor import wording
-from advisor.advise.process_counts.space import Allocations
+from advisor.advise.process_counts.search import Allocations
 from simulator import notebook, plots
 
 Document = Mapping[str, Any]
 TOP = 10
 """Configurations that a table shows if nothing else is asked for."""
+SHOWN = 0.005
+"""Gains below it are none: they would be printed as 0 %."""
 BASELINES = {
     "one-per-pe": "one process on every PE",
     "fastest-kind": "one on each PE of the fastest kind",
@@ -71,6 +73,8 @@ def _gained(document: Document) -> str:
     if plain["times_longer"] is None:
         return f"; {meaning} cannot be estimated or does not fit"
     saved = 1 - 1 / plain["times_longer"]["mean"]
+    if abs(saved) < SHOWN:
+        return f", as long as {meaning}"
     return f", {100 * abs(saved):.0f} % {'less' if saved >= 0 else 'more'} than {meaning}"
 
 

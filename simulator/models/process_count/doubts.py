@@ -5,7 +5,7 @@ import numpy as np
 from simulator.base import ties
 from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError
-from simulator.models.process_count.problem import Cells
+from simulator.models.process_count.fit import Cells
 from simulator.models.process_count.runs import AllocationRuns, processes_of, row_faults
 
 GOOD_SIZES = 4
@@ -31,9 +31,8 @@ def check_runs(runs: AllocationRuns) -> None:
     faults = row_faults(runs)
     if not len(runs.size):
         raise ScenarioError(faults)
-    for name, values in (("size N", runs.size), ("process count P", runs.processes)):
-        if len(np.unique(values)) < 2:  # no growth, or no scaling, to see
-            faults.append(f"runs: all have the same {name}; add runs with another")
+    if len(np.unique(runs.processes)) < 2:  # no scaling to see
+        faults.append("runs: all have the same process count P; add runs with another")
     for kind, used in zip(runs.kinds, runs.allocations[:, :, 0].sum(axis=0), strict=True):
         if used == 0:
             faults.append(f"runs: no run uses kind {kind}; add one, or leave the kind out")
@@ -56,7 +55,7 @@ def doubts_of_runs(cells: Cells, factors: Floats, scatter: float) -> tuple[str, 
     ]
     if len(cells.kinds) > 1 and not (together > 1).any():
         found.append("no run uses several kinds together: what mixing them costs is a guess")
-    if not (cells.processes > cells.allocations[:, :, 1].max(axis=1)).any():
+    if not (processes_of(cells.allocations) > cells.allocations[:, :, 1].max(axis=1)).any():
         found.append("no run uses several PEs: what messages between them cost is a guess")
     sizes = np.unique(cells.size)
     if len(sizes) < GOOD_SIZES:
@@ -98,7 +97,7 @@ def doubts_of_estimates(cells: Cells, size: float, allocations: Ints, strange: F
         m = int(allocations[row, kind, 1])
         doubts[row] += (f"{cells.kinds[kind]}: {m} processes on a PE, measured up to {most[kind]}",)
     counts = processes_of(allocations)
-    limit = int(cells.processes.max())
+    limit = int(processes_of(cells.allocations).max())
     for row in np.flatnonzero(counts > limit).tolist():
         doubts[row] += (f"P = {counts[row]}, measured up to {limit}",)
     words: dict[tuple[bool, ...], str] = {}

@@ -114,7 +114,7 @@ def fit_quality(model: ProcessCountModel, runs: AllocationRuns) -> dict[str, Fit
     mean_s, low_s, high_s = np.full((3, runs.size.size), np.nan)
     for size in np.unique(runs.size).tolist():
         mine = runs.size == size
-        found = model.estimate(size, runs.allocations[mine], level=LEVEL)
+        found = model.estimate(size, runs.allocations[mine], level=LEVEL, measured=False)
         mean_s[mine], low_s[mine], high_s[mine] = found.mean_s, found.low_s, found.high_s
     error = np.abs(mean_s / runs.time_s - 1)
     inside = (runs.time_s >= low_s) & (runs.time_s <= high_s)

@@ -3,43 +3,35 @@
 Every structure says: the makespan is the longest time of a kind in use, and the time of a kind is a sum of the costs of
 `terms`, all positive, each with one coefficient for all m, P and N. A structure is a program shape (how the work grows)
 and a belief about what makes several processes slow. What the costs miss about a configuration that was itself measured
-is carried over to larger sizes, as far as its sizes agree about it.
+is carried over to other sizes; at a size at which it was measured its time is what was measured.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import ndtri
 
-from simulator.base import ties
+from simulator.base import randomness, ties
 from simulator.base.arrays import Flags, Floats, Ints
+from simulator.base.errors import ScenarioError
 from simulator.models.choice import odds
-from simulator.models.process_count.doubts import (
-    check_runs,
-    doubts_of_estimates,
-    doubts_of_runs,
-    mixture_codes,
-)
-from simulator.models.process_count.posterior import (
-    Predicted,
-    Structure,
+from simulator.models.process_count.doubts import check_runs, doubts_of_estimates, doubts_of_runs, mixture_codes
+from simulator.models.process_count.fit import (
+    Cells,
+    Posterior,
+    alike,
+    amplitude,
+    cells_of,
     fit_shape,
+    log_times,
     refit,
+    slowest_of,
+    used_columns,
 )
-from simulator.models.process_count.problem import Cells, cells_of
-from simulator.models.process_count.runs import (
-    AllocationRuns,
-    Estimates,
-    ShareTables,
-    processes_of,
-)
-from simulator.models.process_count.terms import SHAPES, Shape, columns
+from simulator.models.process_count.runs import AllocationRuns, Estimates, processes_of
+from simulator.models.process_count.terms import BELIEFS, SHAPES, Shape
 from simulator.models.regression.runtime_model import mixture_quantiles
 
-STEP = np.uint64(0x9E3779B97F4A7C15)
 DRIFT = 0.08
 """Standard deviation of the log time per unit of log distance beyond the measured sizes and process counts."""
 UNMIXED_SD, UNPARTED_SD = 0.12, 0.5
@@ -47,62 +39,106 @@ UNMIXED_SD, UNPARTED_SD = 0.12, 0.5
 run leaves less; of a kind that no run used alone."""
 MEMBERS = 64
 """Equally likely truths."""
-CALIBRATION_WEIGHT = 4.0
-"""Forward errors of expected size that the calibration starts from."""
-CALIBRATION_WORTH = 8.0
-"""Most errors that the forward validation counts for: held-out cells of one size err together."""
-SLOPE_SD = 0.05
-"""Relative error of a long run that is allowed for when the steepest growth is looked for."""
-LEAST_APART = 0.3
-"""Distance of two log sizes from which growth between them counts."""
-NEGLIGIBLE = 0.05
-"""Weight below which a structure is left out."""
-TEMPER = 0.3
-"""Power of the evidence that weighs structures: none of them is quite true."""
+CALIBRATION_WEIGHT, CALIBRATION_WORTH = 4.0, 8.0
+"""Forward errors of expected size that the calibration starts from; most that the forward validation counts for, as
+held-out cells of one size err together."""
+SLOPE_SD, LEAST_APART = 0.05, 0.3
+"""Of the steepest growth: relative error of a long run that it allows for, and distance of log sizes that counts."""
+NEGLIGIBLE, TEMPER = 0.05, 0.3
+"""Weight below which a structure is left out; power of the evidence that weighs them: none of them is quite true."""
+ADAPTED = 0.5
+"""Part of the effective coefficients that adapts to configurations; the rest to the growth with the size."""
+OWN_LEAST_SD = 0.01
+"""Least standard deviation of what a configuration keeps of its own: closer ones are not distinguished."""
+MOST_CAUTION = 1.0
+"""Most that the mean may exceed the median, in log seconds."""
+RUN_WEIGHT = 3.0
+"""Repetitions that the fit's own noise counts for."""
+DISTURBED = 2.0
+"""Factor on its noise from which a measured time says little."""
 
 
-# Fixed quasi-random normal numbers, so that the members of an ensemble are the same wherever they are asked for.
+@dataclass(frozen=True)
+class Predicted:
+    """What a structure says of n configurations at one size."""
+
+    of_kind: Floats
+    """Log seconds of the PEs of each kind, minus infinity where it takes no part; (n, kind)."""
+    parts: Floats
+    """Share of each term in them, (n, kind, terms)."""
+    shift: Floats
+    """What the own runs of the configuration add to the log makespan, (n,)."""
+    pull: Floats
+    """By how much less the log makespan follows the log coefficients for that, (n, kind * terms)."""
+    own: Floats
+    """Variance of what else the configuration keeps of its own, (n,)."""
+    caution: Floats
+    """How much the mean of the seconds of a kind exceeds their median, in log seconds; (n, kind)."""
+
+    @cached_property
+    def log_s(self) -> Floats:
+        """Log makespans, (n,)."""
+        return np.asarray(self.of_kind.max(axis=1) + self.shift)
+
+    @cached_property
+    def slopes(self) -> Floats:
+        """Of the log makespan by the log coefficients, (n, kind * terms)."""
+        rows, slowest = np.arange(len(self.shift)), slowest_of(np.exp(self.of_kind))
+        found = np.zeros_like(self.parts)
+        found[rows, slowest] = self.parts[rows, slowest]
+        return found.reshape(len(rows), -1) - self.pull
 
 
-def coefficient_draws(covariance: Floats, number: int) -> Floats:
-    """Draws around 0 with a covariance of shape (p, p), shape (number, p); the second half mirrors the first."""
-    size = len(covariance)
-    half = max((number + 1) // 2, 1)
-    steps = np.sqrt(_primes(size))
-    uniform = (0.5 + np.arange(1, half + 1)[:, None] * steps[None]) % 1.0
-    normal = ndtri(np.clip(uniform, 1e-6, 1 - 1e-6))
-    normal /= np.sqrt((normal**2).mean(axis=0))
-    values, vectors = np.linalg.eigh(covariance)
-    # The symmetric root: there is but one, while eigenvectors have any sign, and any direction where values are equal.
-    draws = normal @ ((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
-    return np.asarray(np.stack([draws, -draws], axis=1).reshape(-1, size)[:number])
+@dataclass(frozen=True)
+class Structure:
+    """A posterior and the cells that it rests on."""
 
+    posterior: Posterior
+    cells: Cells
 
-def configuration_draws(allocations: Ints, number: int) -> Floats:
-    """Standard normal draws that belong to each configuration, shape (number, n)."""
-    code = np.zeros(len(allocations), dtype=np.uint64)
-    for column in allocations.reshape(len(allocations), -1).T:
-        code = _mixed_bits(code + column.astype(np.uint64) + STEP)
-    member = _mixed_bits(np.arange(1, number + 1, dtype=np.uint64) * STEP)
-    uniform = (_mixed_bits(code[None] ^ member[:, None]) >> np.uint64(11)).astype(np.float64) / 2.0**53
-    return np.asarray(ndtri(np.clip(uniform, 1e-6, 1 - 1e-6)))
+    def terms(self, size: Floats, allocations: Ints) -> Floats:
+        """Scaled terms, (n, kind, terms)."""
+        return used_columns(self.posterior.shape, size, allocations) * self.posterior.prior.scale
 
+    def predict(self, size: float, allocations: Ints) -> Predicted:
+        """Everything about configurations at one problem size."""
+        fitted, sizes = self.posterior, np.full(len(allocations), float(size))
+        terms = self.terms(sizes, allocations)
+        parts = terms * np.exp(fitted.mode)
+        of_kind = parts.sum(axis=2)
+        parts /= np.where(of_kind > 0, of_kind, 1.0)[:, :, None]
+        spread, rows = amplitude(terms, fitted.mode), fitted.rows
+        residuals, slopes, inverse = self._cells
+        own = self.cells.size, self.cells.allocations, rows.private
+        near = rows.likeness * spread[:, None] * alike(sizes, allocations, *own) * rows.amplitude[: len(residuals)]
+        gain = near @ inverse
+        # What was not measured may keep more of its own than what the fit has adapted to.
+        count = float(len(self.cells.first))
+        more = count / (count - min(ADAPTED * fitted.effective, 2.0 * count / 3.0))
+        left = np.maximum(rows.likeness * spread**2 - (gain * near).sum(axis=1), 0.0)
+        left[~among(allocations, self.cells.allocations)] *= more
+        with np.errstate(divide="ignore"):
+            logs = np.log(of_kind)
+        left = np.maximum(left * fitted.variance, OWN_LEAST_SD**2)
+        return Predicted(logs, parts, gain @ residuals, gain @ slopes, left, self._caution(parts))
 
-def _mixed_bits(code: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Bits well mixed (the finaliser of SplitMix64; Steele, Lea and Flood 2014)."""
-    code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return code ^ (code >> np.uint64(31))
+    @cached_property
+    def _cells(self) -> tuple[Floats, Floats, Floats]:
+        """Of the cells: residuals, slopes of what the costs say of them, inverse of the residuals' covariance."""
+        rows, count = self.posterior.rows, self.cells.size.size
+        mean, slopes = log_times(rows.terms[:count], self.posterior.mode)
+        inverse = np.asarray(np.linalg.inv(rows.covariance[:count, :count]), dtype=np.float64)
+        return rows.log_time[:count] - mean, slopes, inverse
 
+    def _caution(self, parts: Floats) -> Floats:
+        """Half the variance of the log seconds of a kind, by the share of each of its terms, (n, kind, terms).
 
-def _primes(number: int) -> Floats:
-    """The first primes."""
-    limit = max(16, int(number * (np.log(number + 2) + 3)))
-    sieve = np.ones(limit, bool)
-    sieve[:2] = False
-    for k in range(2, int(limit**0.5) + 1):
-        sieve[k * k :: k] = False
-    return np.flatnonzero(sieve)[:number].astype(np.float64)
+        It matters for kinds that were never the slowest of a run, or never ran: their median would look too good.
+        """
+        kinds, terms = self.posterior.mode.shape
+        whole = self.posterior.covariance.reshape(kinds, terms, kinds, terms)
+        found = [((parts[:, kind] @ whole[kind, :, kind]) * parts[:, kind]).sum(axis=1) for kind in range(kinds)]
+        return np.asarray(np.minimum(np.stack(found, axis=1) / 2.0, MOST_CAUTION))
 
 
 @dataclass(frozen=True)
@@ -120,145 +156,165 @@ class ProcessCountModel:
         """Names of the kinds."""
         return self.cells.kinds
 
+    @property
+    def _first(self) -> Structure:
+        """The weightiest structure."""
+        return self.structures[ties.first_most(self.weights)]
+
     @cached_property
     def inflation(self) -> float:
-        """Factor on the variances: squared errors at the largest size, as the smaller ones predict it, over expected.
-
-        Costs one more fit of the first structure, when it is first asked for.
-        """
-        best = self.structures[ties.first_most(self.weights)]
+        """Factor on the variances: squared errors of the largest size, predicted from smaller ones, over expected."""
         sizes = np.unique(self.cells.size)
         if len(sizes) < 3:
             return 1.0
-        top = float(sizes[-1])
-        below = self.cells.below(top)
-        held = self.cells.size == top
-        fitted = refit(best.posterior, below)
-        held_out = self.cells.allocations[held]
-        smaller = Structure(fitted, below)
-        terms = smaller.terms(np.full(len(held_out), top), held_out)
-        found = smaller.predict(top, terms, smaller.measured(held_out))
-        slopes = found.slopes
-        spread = ((slopes @ fitted.covariance) * slopes).sum(axis=1) + found.own
-        noise = fitted.variance * best.posterior.noise[: len(held)][held]
+        top, best = float(sizes[-1]), self._first.posterior
+        held, below = self.cells.size == top, self.cells.below(top)
+        fitted = refit(best, below)
+        found = Structure(fitted, below).predict(top, self.cells.allocations[held])
+        spread = _variance(found, fitted)
+        noise = fitted.variance * best.rows.noise[: held.size][held]
         drift = DRIFT**2 * float(np.log(top / sizes[-2])) ** 2
-        away = np.log(self.cells.time_s[held]) - found.of_kind.max(axis=1) - found.shift
+        away = np.log(self.cells.time_s[held]) - found.log_s
         surprise = np.minimum(away**2 / (spread + noise + drift), 25.0)
         worth = min(len(surprise) / 2.0, CALIBRATION_WORTH)
         factor = (CALIBRATION_WEIGHT + worth * float(surprise.mean())) / (CALIBRATION_WEIGHT + worth)
         return max(1.0, factor)
 
-    def tables(self, size: float, most: Sequence[int], processes: int) -> ShareTables:
-        """For up to `most[kind]` processes on a PE and up to so many processes in all."""
-        largest = max(most)
-        m = np.arange(1.0, largest + 1)[:, None]
-        counts = np.arange(0.0, processes + 1)[None]
-        allowed = (counts >= m)[None] & (m[None] <= np.array(most)[:, None, None])
-        log_s = np.zeros((len(self.kinds), largest, processes + 1))
-        for weight, structure in zip(self.weights, self.structures, strict=True):
-            fitted = structure.posterior
-            table = columns(fitted.shape, np.full((1, 1), float(size)), m, np.maximum(counts, 1.0))
-            factors = np.exp(fitted.mode) * fitted.prior.scale
-            parts = table[:, :, None] * factors
-            seconds = parts.sum(axis=3)
-            parts /= seconds[:, :, :, None]
-            log_s += weight * (np.log(seconds) + structure.caution(parts)).transpose(2, 0, 1)
-        pe_s = np.where(allowed, np.exp(log_s), np.inf)
-        measured = self.cells.allocations[self.cells.first()]
-        factor = np.exp(self._mixed(self._predict(size, measured))[1])
-        return ShareTables(pe_s, measured, factor)
+    def estimate(self, size: float, allocations: Ints, *, level: float = 0.9, measured: bool = True) -> Estimates:
+        """Of allocations of shape (n, kind, 2), as in `AllocationRuns`.
 
-    def estimate(self, size: float, allocations: Ints, *, level: float = 0.9) -> Estimates:
-        """Of allocations of shape (n, kind, 2), as in `AllocationRuns`."""
+        `measured`: whether what was measured at this very size is its own estimate.
+
+        Raises ScenarioError if all runs have one size and another is asked for.
+        """
         found = self._predict(size, allocations)
-        of_kind, shift = self._mixed(found)
-        mean = of_kind.max(axis=1) + shift
-        strange = self._strange(allocations)
+        mean, strange = self._mean(found), self._strange(allocations)
         drift = self._drift(size, allocations, strange)
-        logs, spreads = (np.empty((len(found), len(mean))) for _ in range(2))
-        for row, (structure, part) in enumerate(zip(self.structures, found, strict=True)):
-            slopes, fitted = part.slopes, structure.posterior
-            own = ((slopes @ fitted.covariance) * slopes).sum(axis=1) + part.own + fitted.variance
-            logs[row] = part.of_kind.max(axis=1) + part.shift
-            spreads[row] = own * self.inflation + drift
+        logs = np.stack([part.log_s for part in found])
+        spreads = np.stack(
+            [
+                (_variance(part, structure.posterior) + structure.posterior.variance) * self.inflation + drift
+                for structure, part in zip(self.structures, found, strict=True)
+            ]
+        )
+        for row, cell in self._measured(size, allocations) if measured else ():
+            mean[row] = logs[:, row] = np.log(self.cells.time_s[cell])
+            spreads[:, row] = [self._run_variance(structure, cell) for structure in self.structures]
         freedom = np.array([structure.posterior.freedom for structure in self.structures])
         levels = ((1 - level) / 2, (1 + level) / 2)
         low, high = mixture_quantiles(self.weights, logs, spreads, freedom=freedom, levels=levels)
-        mean_s = np.exp(mean)
         low_s, high_s = np.exp(np.minimum(low, mean)), np.exp(np.maximum(high, mean))
-        doubts = doubts_of_estimates(self.cells, size, allocations, strange)
-        return Estimates(level, mean_s, low_s, high_s, doubts)
+        return Estimates(
+            level, np.exp(mean), low_s, high_s, doubts_of_estimates(self.cells, size, allocations, strange)
+        )
+
+    def behind(self, size: float, allocations: Ints) -> tuple[Floats, Floats]:
+        """How far configurations are behind the best of them by all runs together, and how surely: log ratios, (n,).
+
+        Returns
+        -------
+        mean, sd
+            Of the log of the makespan over that of the best.
+        """
+        found = self._predict(size, allocations)
+        mean = self._mean(found)
+        best = ties.first_least(mean)
+        variance = np.zeros(len(mean))
+        for weight, structure, part in zip(self.weights, self.structures, found, strict=True):
+            slopes = part.slopes - part.slopes[best]
+            own = ((slopes @ structure.posterior.covariance) * slopes).sum(axis=1) + part.own + part.own[best]
+            apart = part.log_s - part.log_s[best] - (mean - mean[best])
+            variance += weight * (own * self.inflation + apart**2)
+        variance[best] = 0.0
+        return np.asarray(mean - mean[best]), np.sqrt(variance)
 
     def members(self, size: float, allocations: Ints) -> Floats:
         """Equally likely truths, paired over the allocations: seconds of shape (member, n)."""
         share = np.floor(self.weights * MEMBERS + ties.SAME).astype(int)
         share[ties.first_most(self.weights)] += MEMBERS - int(share.sum())
-        wide = np.sqrt(self.inflation)
-        drift = np.sqrt(self._drift(size, allocations, self._strange(allocations)))
-        own = configuration_draws(allocations, MEMBERS)
-        # What changes beyond the measured sizes changes alike for all configurations of the same kinds.
-        common = configuration_draws((allocations[:, :, :1] > 0).astype(np.int64), MEMBERS) * drift
-        rows, first = [], 0
+        wide, draw = np.sqrt(self.inflation), randomness.stream(1, "process counts").standard_normal
+        rows = []
         for number, structure, part in zip(share, self.structures, self._predict(size, allocations), strict=True):
-            draws = coefficient_draws(structure.posterior.covariance, int(number)) * wide
-            moves = draws.reshape(len(draws), *structure.posterior.mode.shape)
+            moved = draw((int(number), structure.posterior.mode.size)) @ _root(structure.posterior.covariance) * wide
+            moves = moved.reshape(-1, *structure.posterior.mode.shape)
             of_kind = part.of_kind + np.einsum("nkt,dkt->dnk", part.parts, moves)
-            shift = part.shift - draws @ part.pull.T
-            mine = slice(first, first + number)
-            rows.append(of_kind.max(axis=2) + shift + own[mine] * np.sqrt(part.own) * wide + common[mine])
-            first += number
-        return np.asarray(np.exp(np.concatenate(rows)))
-
-    @cached_property
-    def _shapes(self) -> tuple[Structure, ...]:
-        """One structure of each shape."""
-        return tuple({part.posterior.shape.name: part for part in self.structures}.values())
+            own = draw((len(moved), len(allocations))) * np.sqrt(part.own) * wide
+            rows.append(of_kind.max(axis=2) + part.shift - moved @ part.pull.T + own)
+        # What changes beyond the measured sizes changes alike for all configurations of the same kinds.
+        mixtures, mixture = np.unique(mixture_codes(allocations), return_inverse=True)
+        drift = np.sqrt(self._drift(size, allocations, self._strange(allocations)))
+        return np.asarray(np.exp(np.concatenate(rows) + draw((MEMBERS, mixtures.size))[:, mixture] * drift))
 
     def _predict(self, size: float, allocations: Ints) -> list[Predicted]:
-        sizes = np.full(len(allocations), float(size))
-        number = self.structures[0].measured(allocations)
-        # Structures of one shape look at the same costs.
-        terms = {part.posterior.shape.name: part.terms(sizes, allocations) for part in self._shapes}
-        return [part.predict(size, terms[part.posterior.shape.name], number) for part in self.structures]
+        sizes = np.unique(self.cells.size)
+        if sizes.size == 1 and not ties.near_least([float(sizes[0]), size]).all():
+            advice = f"ask for --size {sizes[0]:g}, or add runs with another"
+            raise ScenarioError(f"--size is {size:g} and all runs have N = {sizes[0]:g}; {advice}")
+        return [structure.predict(size, allocations) for structure in self.structures]
+
+    def _measured(self, size: float, allocations: Ints) -> list[tuple[int, int]]:
+        """Rows that were measured at this very size and not disturbed there, and their cells."""
+        rows = self._first.posterior.rows
+        calm = rows.noise[: self.cells.size.size] <= DISTURBED * self.cells.doubtfulness
+        cells = np.flatnonzero(calm & (np.abs(self.cells.size / size - 1) <= ties.SAME))
+        return [(row, int(cells[place])) for row, place in _places(allocations, self.cells.allocations[cells])]
+
+    def _run_variance(self, structure: Structure, cell: int) -> float:
+        """Of the log time of a further run of a measured cell around the cell's own time."""
+        repeated, fitted = int((self.cells.runs - 1).sum()), structure.posterior.variance
+        noise = (repeated * self.cells.run_sd**2 + RUN_WEIGHT * fitted) / (repeated + RUN_WEIGHT)
+        return float(noise * (1.0 + 1.0 / self.cells.runs[cell]))
+
+    def _mean(self, found: list[Predicted]) -> Floats:
+        """Log makespans over all structures, (n,)."""
+        there = np.isfinite(found[0].of_kind)
+        weighted = list(zip(self.weights, found, strict=True))
+        of_kind = sum(weight * np.where(there, part.of_kind + part.caution, 0.0) for weight, part in weighted)
+        shift = sum(weight * part.shift for weight, part in weighted)
+        return np.asarray(np.where(there, of_kind, -np.inf).max(axis=1) + shift)
 
     def _strange(self, allocations: Ints) -> Flags:
         """Whether no run used these kinds together, or this one alone; (n,)."""
         return ~np.isin(mixture_codes(allocations), mixture_codes(self.cells.allocations))
 
-    @cached_property
-    def _most(self) -> tuple[int, Ints]:
-        """Most processes that were measured: in all, and on a PE of each kind."""
-        return int(self.cells.processes.max()), np.maximum(self.cells.allocations[:, :, 1].max(axis=0), 1)
-
-    def _mixed(self, found: list[Predicted]) -> tuple[Floats, Floats]:
-        """Log seconds of the kinds, and what the configuration's own runs add, over all structures."""
-        there = np.isfinite(found[0].of_kind)
-        of_kind = sum(
-            w * np.where(there, part.of_kind + part.caution, 0.0) for w, part in zip(self.weights, found, strict=True)
-        )
-        shift = sum(w * part.shift for w, part in zip(self.weights, found, strict=True))
-        return np.where(there, of_kind, -np.inf), np.asarray(shift)
-
     def _drift(self, size: float, allocations: Ints, strange: Flags) -> Floats:
         """Variance for what may change beyond the measured sizes, m and P; (n,)."""
-        sizes = self.cells.size
-        beyond = max(np.log(size / sizes.max()), np.log(sizes.min() / size), 0.0)
-        most, most_each = self._most
-        processes = processes_of(allocations)
-        more = np.log(np.maximum(processes / most, 1.0))
-        over = np.log(np.maximum(allocations[:, :, 1] / most_each, 1.0).max(axis=1))
+        cells = self.cells
+        beyond = max(np.log(size / cells.size.max()), np.log(cells.size.min() / size), 0.0)
+        most = np.maximum(cells.allocations[:, :, 1].max(axis=0), 1)
+        more = np.log(np.maximum(processes_of(allocations) / processes_of(cells.allocations).max(), 1.0))
+        over = np.log(np.maximum(allocations[:, :, 1] / most, 1.0).max(axis=1))
         single = (allocations[:, :, 0] > 0).sum(axis=1) == 1
         # Each configuration of the same kinds that was run leaves less of it open.
-        unseen = np.where(single, strange * UNPARTED_SD**2, UNMIXED_SD**2 / (1.0 + self._alike(allocations)))
+        known, number = np.unique(mixture_codes(cells.allocations[cells.first]), return_counts=True)
+        alike = (mixture_codes(allocations)[:, None] == known) @ number
+        unseen = np.where(single, strange * UNPARTED_SD**2, UNMIXED_SD**2 / (1.0 + alike))
         return np.asarray(DRIFT**2 * (beyond**2 + more**2 + (2.0 * over) ** 2) + unseen)
 
-    def _alike(self, allocations: Ints) -> Floats:
-        """How many configurations of the same kinds were run; (n,)."""
-        known = mixture_codes(self.cells.allocations[self.cells.first()])
-        return np.asarray((mixture_codes(allocations)[:, np.newaxis] == known).sum(axis=1), np.float64)
+
+def among(allocations: Ints, known: Ints) -> Flags:
+    """Whether allocations are among known ones, (n,)."""
+    both = np.concatenate((allocations, known)).reshape(len(allocations) + len(known), -1)
+    number = np.unique(both, axis=0, return_inverse=True)[1].ravel()
+    return np.isin(number[: len(allocations)], number[len(allocations) :])
 
 
-# From runs: which program shapes are worth a fit, and how much each structure counts.
+def _places(allocations: Ints, known: Ints) -> list[tuple[int, int]]:
+    """Rows that are among known allocations, and their places there."""
+    numbers = {one.tobytes(): number for number, one in enumerate(np.ascontiguousarray(known, dtype=np.int64))}
+    rows = enumerate(np.ascontiguousarray(allocations, dtype=np.int64))
+    return [(row, place) for row, one in rows if (place := numbers.get(one.tobytes())) is not None]
+
+
+def _variance(found: Predicted, fitted: Posterior) -> Floats:
+    """Of the log makespans, but for noise; (n,)."""
+    return np.asarray(((found.slopes @ fitted.covariance) * found.slopes).sum(axis=1) + found.own)
+
+
+def _root(covariance: Floats) -> Floats:
+    """The symmetric root: there is but one, while eigenvectors have any sign, of equal values any direction."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
 
 
 def fit_process_counts(runs: AllocationRuns) -> ProcessCountModel:
@@ -266,18 +322,17 @@ def fit_process_counts(runs: AllocationRuns) -> ProcessCountModel:
 
     Raises ScenarioError if there are too few runs, with how many more are needed.
 
-    `runs`: at least two sizes and two process counts; every kind in at least one run.
+    `runs`: at least two process counts, and every kind in at least one run; of one size, estimates are of that size.
     """
     check_runs(runs)
     cells = cells_of(runs)
-    shapes = plausible_shapes(cells)
-    kept = [posterior for shape in shapes for posterior in fit_shape(shape, cells)]
-    chances = odds([posterior.evidence for posterior in kept], power=TEMPER)
-    kept = [posterior for posterior, chance in zip(kept, chances, strict=True) if chance > NEGLIGIBLE]
+    every = [posterior for shape in plausible_shapes(cells) for posterior in fit_shape(shape, cells, BELIEFS)]
+    chances = odds([posterior.evidence for posterior in every], power=TEMPER)
+    kept = [posterior for posterior, chance in zip(every, chances, strict=True) if chance > NEGLIGIBLE]
     chances = chances[chances > NEGLIGIBLE]
     first = kept[ties.first_most(chances)]
-    factors = first.noise[: len(cells.size)] / cells.doubtfulness
-    scatter = float(np.sqrt(first.variance * (1.0 + first.likeness * np.mean(first.amplitude**2))))
+    factors = first.rows.noise[: cells.size.size] / cells.doubtfulness
+    scatter = float(np.sqrt(first.variance * (1.0 + first.rows.likeness * np.mean(first.rows.amplitude**2))))
     return ProcessCountModel(
         cells=cells,
         structures=tuple(Structure(posterior, cells) for posterior in kept),
@@ -287,15 +342,15 @@ def fit_process_counts(runs: AllocationRuns) -> ProcessCountModel:
 
 
 def plausible_shapes(cells: Cells) -> list[Shape]:
-    """Shapes that grow at least as fast as the steepest growth that was surely seen."""
-    last = np.append(cells.first()[1:], len(cells.size)) - 1
+    """Shapes that grow at least as fast as the steepest growth that was surely seen, not of neighbouring sizes."""
+    last = np.append(cells.first[1:], len(cells.size)) - 1
     end = last[cells.configuration]
     apart = np.log(cells.size[end] / cells.size)
-    # Not from neighbouring sizes, where noise makes any slope.
     there = apart > LEAST_APART
     doubt = 2.0 * SLOPE_SD * np.sqrt(cells.doubtfulness + cells.doubtfulness[end])
     slope = (np.log(cells.time_s[end] / cells.time_s) - doubt)[there] / apart[there]
-    steepest = float(slope.max(initial=0.0))
-    top = max(float(cells.size.max()), 3.0)
+    steepest, top = float(slope.max(initial=0.0)), max(float(cells.size.max()), 3.0)
+    if np.ptp(cells.size) <= 0:
+        return [SHAPES[-1]]  # at one size all shapes are the same
     found = [shape for shape in SHAPES if not ties.is_less(shape.order + shape.logarithm / np.log(top), steepest)]
     return found or [SHAPES[-1]]

@@ -4,12 +4,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from simulator.base.arrays import Flags, Floats, Ints
+from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table, read_table
 from simulator.base.units import to_number
@@ -66,44 +64,22 @@ def row_faults(runs: AllocationRuns) -> list[str]:
     return faults
 
 
-def starts(*columns: NDArray[Any]) -> Flags:
-    """Where a row differs in any column from the row before; the first row does."""
-    found = np.ones(len(columns[0]), bool)
-    found[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
-    return found
-
-
-def padded(start: Ints, stop: Ints) -> tuple[Ints, Flags]:
-    """Rows of each group, filled up with its first one to the length of the longest, and which are its own."""
-    offset = np.arange(int((stop - start).max()))
-    mask = offset < (stop - start)[:, np.newaxis]
-    return start[:, np.newaxis] + np.where(mask, offset, 0), mask
-
-
-@dataclass(frozen=True)
-class ShareTables:
-    """The point estimate at one problem size: makespan = the longest `pe_s` of the kinds that take part."""
-
-    pe_s: Floats
-    """Seconds of a PE of a kind that runs m of P processes; (kind, m - 1, P), infinite where not allowed."""
-    measured: Ints
-    """Configurations whose own runs lie off the rest, as in `AllocationRuns`; (c, kind, 2)."""
-    factor: Floats
-    """What their makespan by the tables is multiplied with, (c,)."""
-
-
 @dataclass(frozen=True)
 class Estimates:
     """Of n configurations at one problem size."""
 
     level: float
     mean_s: Floats
-    """(n,)."""
+    """What was measured, of a configuration that was run at this size; (n,)."""
     low_s: Floats
     """Lower end of the interval of one run; (n,)."""
     high_s: Floats
     warnings: tuple[tuple[str, ...], ...]
     """Why an estimate is weak, per configuration."""
+
+    def at(self, place: int) -> dict[str, float]:
+        """Of one configuration: `mean`, `low`, `high`."""
+        return {name: float(getattr(self, f"{name}_s")[place]) for name in ("mean", "low", "high")}
 
 
 # From a CSV file; every fault has its line.

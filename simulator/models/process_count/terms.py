@@ -1,5 +1,6 @@
 """The costs of a PE that runs m of P processes at problem size N, as columns of a non-negative linear model."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +36,9 @@ class Shape:
 SHAPES = (
     Shape("N", 1.0, 0.0, 0.5, 0.0),
     Shape("N log N", 1.0, 1.0, 1.0, 0.0),
+    Shape("N^1.5", 1.5, 0.0, 1.0, 0.0),
     Shape("N^2", 2.0, 0.0, 1.0, 0.0),
+    Shape("N^2.5", 2.5, 0.0, 1.5, 0.5),
     Shape("N^3", 3.0, 0.0, 2.0, 1.0),
 )
 """Programs whose leading order is tried."""
@@ -82,15 +85,24 @@ TERMS = (
 
 @dataclass(frozen=True)
 class Belief:
-    """What makes runs with several processes slow."""
+    """What makes runs with several processes slow, or no faster."""
 
-    about: str
-    """End of the names of the terms that it is about."""
-    factor: float
+    factors: Mapping[str, float]
+    """End of the names of terms -> factor on their shares."""
+    doubt: float = 0.0
+    """Added to the standard deviation of their log coefficients."""
+
+    def on(self, name: str) -> float | None:
+        """The factor on a term, None where nothing is believed of it."""
+        return next((factor for end, factor in self.factors.items() if name.endswith(end)), None)
 
 
-BELIEFS = (Belief("several", 0.3), Belief("several", 3.0))
-"""Messages between the PEs, or a shared PE that waits for its turn."""
+BELIEFS = (
+    Belief({"several": 0.3}),
+    Belief({"several": 3.0}),
+    Belief({"m W/P": 0.1, "m V/P": 0.1, "W/P": 1.0, "W": 100.0}, 1.5),
+)
+"""Messages between the PEs, or a shared PE that waits for its turn, or work that more processes do not divide."""
 
 
 def columns(shape: Shape, size: Floats, m: Floats, processes: Floats) -> Floats:

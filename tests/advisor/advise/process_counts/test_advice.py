@@ -133,6 +133,7 @@ def test_of_more_than_a_million_configurations_the_best_are_ranked():
     advice = advise_allocation(fit_of(TWO), kinds, 3200.0)
     assert advice.searched == 161 * 6401 - 1
     assert len(advice.ranking) == 1000
+    assert any(f"of {advice.searched} configurations were looked at" in line for line in advice.notes)
     assert f"the ranking holds the best 1000 of {advice.searched} configurations" in advice.notes
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from advisor.advise.process_counts.construction import Wishes, every_configuration, fits_memory, plan_construction
+from advisor.advise.process_counts.construction import Wishes, fits_memory, plan_construction
+from advisor.advise.process_counts.search import configurations
 from simulator import ScenarioError, load_platform
 from simulator.calibration import read_plan
 from simulator.calibration.allocation.campaign import MadeRun, expected_s
@@ -98,7 +99,7 @@ def test_without_a_budget_it_is_15_percent_of_running_everything(local):
     plan = made(local, budget_s=None, at=(4800, 6400), most={"fast": 4, "slow": 3})
     assert plan.budget_s == pytest.approx(0.15 * plan.full_s)
     assert plan.expected_s <= plan.budget_s
-    allocations, weight = every_configuration(plan.kinds)
+    allocations, weight = configurations([(len(kind.pes), kind.most) for kind in plan.kinds])
     assert (len(allocations), weight) == (5 * 4 - 1, 1)
     by_hand = sum(
         plan.guess.time_s(np.full(19, size), allocations).sum() + 19 * plan.start_s for size in (4800.0, 6400.0)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from simulator.models.process_count.fit import cells_of
 from simulator.models.process_count.model import UNMIXED_SD, fit_process_counts
-from simulator.models.process_count.problem import cells_of
 from tests.support import lu_clusters as clusters
 
 BALANCED = ((2, 1), (3, 1), (4, 1), (3, 2), (4, 2))

@@ -1,0 +1,162 @@
+"""The search for process counts: all configurations where they are few, else thinned out and improved kind by kind."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advisor.advise.process_counts.options import Kinds, Limits
+from simulator import ApportionError, ScenarioError, formula, ties, units
+from simulator.models import ProcessCountModel
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Allocations = NDArray[np.int64]
+"""(allocation, kind, 2): PEs that take part, and processes on each of them; both 0 for a kind that takes no part."""
+MOST_CONFIGURATIONS = 10_000
+"""More than these are thinned out."""
+WORTH, DOUBTED = 0.005, 0.06
+"""Shares by which more processes have to be faster to be advised: in any case, and at most where runs cannot tell."""
+SURE = 2.0
+"""Standard deviations from which the runs tell two configurations apart."""
+SAVED = 0.1
+"""What the share of processes that is saved may cost in time where runs cannot tell."""
+
+
+def configurations(counts: Sequence[tuple[int, int]], *, most: int = MOST_CONFIGURATIONS) -> tuple[Allocations, float]:
+    """Configurations with at least one PE, and how many there are for each of them.
+
+    Where there are too many, PE counts are halved from all of a kind's down to 1; then processes per PE likewise.
+
+    `counts`: PEs of each kind, and most processes on one of them.
+    """
+    whole = math.prod(pes * each + 1.0 for pes, each in counts) - 1
+    every: list[list[tuple[int, int]]] = []
+    for pes, processes in ((_all, _all), (_halved, _all), (_halved, _halved), (_ends, _ends)):
+        if math.prod(len(pes(count)) * len(processes(own)) + 1.0 for count, own in counts) <= most + 1 or pes is _ends:
+            every = [[(0, 0), *itertools.product(pes(count), processes(own))] for count, own in counts]
+            break
+    found = np.array(list(itertools.islice(itertools.product(*every), 1, most + 1)), dtype=np.int64)
+    return found, whole / len(found)
+
+
+def _all(count: int) -> range:
+    return range(1, count + 1)
+
+
+def _halved(count: int) -> list[int]:
+    return sorted({max(1, count // 2**step) for step in range(count.bit_length())})
+
+
+def _ends(count: int) -> list[int]:
+    return sorted({1, count})
+
+
+@dataclass(frozen=True)
+class Space:
+    """What may be used, and the model that judges it, at one problem size."""
+
+    model: ProcessCountModel
+    kinds: Kinds
+    size: float
+    limits: Limits | None = None
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.kinds if name not in self.model.kinds]
+        if unknown or not self.kinds:
+            known = ", ".join(self.model.kinds)
+            faults = [f"--kinds: the model has no runs of kind {name}; it has runs of {known}" for name in unknown]
+            raise ScenarioError(faults or "--kinds names no kind; name at least one")
+
+    @property
+    def count(self) -> int:
+        """How many configurations there are, whatever memory allows."""
+        return math.prod(1 + pes * most for pes, most in self.kinds.values()) - 1
+
+    def wide(self, allocations: Allocations) -> Allocations:
+        """The same over all kinds of the model."""
+        found = np.zeros((allocations.shape[0], len(self.model.kinds), 2), dtype=np.int64)
+        found[:, [self.model.kinds.index(name) for name in self.kinds]] = allocations
+        return found
+
+    def held(self, allocations: Allocations) -> Flags:
+        """Which of them memory holds."""
+        if self.limits is None:
+            return np.ones(len(allocations), np.bool_)
+        needed = allocations[:, :, 1] * self._footprints_bytes(self.limits.footprint, allocations)[:, None]
+        memory = [self.limits.memory_bytes.get(name, np.inf) for name in self.kinds]
+        return np.asarray(np.all(needed <= np.array(memory), axis=1))
+
+    def _footprints_bytes(self, footprint: str, allocations: Allocations) -> Floats:
+        """Of one process of each configuration; (n,)."""
+        parsed = formula.parse(footprint, names=("N", "P"), place="--footprint")
+        processes = processes_of(allocations).astype(np.float64)
+        try:
+            found = parsed.evaluate({"N": np.full_like(processes, self.size), "P": processes})
+        except ApportionError as error:
+            raise ScenarioError([f"--footprint: {line.removeprefix('formula: ')}" for line in error.lines]) from error
+        if np.any(found < 0):
+            least = f"{np.min(found):.3g} bytes at N = {self.size:g}"
+            raise ScenarioError(f"--footprint is {least}; give a formula of at least 0")
+        return np.broadcast_to(found, processes.shape)
+
+    @property
+    def every(self) -> tuple[Allocations, bool]:
+        """Configurations, whatever memory allows, and whether these are all."""
+        found, _ = configurations(list(self.kinds.values()))
+        return found, len(found) == self.count
+
+    def looked_at(self) -> Allocations:
+        """All configurations that memory holds; where there are too many, some, among them the best that was found."""
+        every, complete = self.every
+        found = every[self.held(every)]
+        if not len(found) and self.limits is not None:
+            raise ScenarioError(self._nothing(self.limits, every))
+        best = None
+        while not complete:
+            behind, _ = self.model.behind(self.size, self.wide(found))
+            if best is not None and np.array_equal(found[ties.first_least(behind)], best):
+                break
+            found = found[ties.in_order(behind)[:MOST_CONFIGURATIONS]]
+            best = found[0]
+            others = np.concatenate([self._with_other(best, place) for place in range(len(self.kinds))])
+            found = np.unique(np.concatenate((found, others[self.held(others)])), axis=0)
+        return found
+
+    def _with_other(self, allocation: Allocations, place: int) -> Allocations:
+        """One configuration with all, or nearby and thinned, PEs and processes of one kind."""
+        pes, most = list(self.kinds.values())[place]
+        own = [(0, 0), *itertools.product(_near(pes, allocation[place, 0]), _near(most, allocation[place, 1]))]
+        found = np.repeat(allocation[None], len(own), axis=0)
+        found[:, place] = own
+        return found[processes_of(found) > 0]
+
+    def _nothing(self, limits: Limits, every: Allocations) -> str:
+        least = units.show_size(float(self._footprints_bytes(limits.footprint, every).min()))
+        held = ", ".join(f"{name} {units.show_size(bound)}" for name, bound in limits.memory_bytes.items())
+        return f"--size {self.size:g}: each process needs at least {least}, which no PE holds ({held})"
+
+
+def _near(most: int, here: int) -> list[int]:
+    """Up to a few hundred numbers from 1 to the most, all around one of them."""
+    around = range(max(1, here - 50), min(most, here + 50) + 1)
+    return sorted({*around, *_halved(most), *range(1, most + 1, max(1, most // 100))})
+
+
+def processes_of(allocations: Allocations) -> Allocations:
+    """Processes of each configuration; (n,)."""
+    return np.asarray(allocations.prod(axis=2).sum(axis=1))
+
+
+def fewest_of_near(behind: Floats, sd: Floats, processes: Allocations) -> int:
+    """The place of the advised one: of those that the runs cannot tell from the best, the fewest processes.
+
+    `behind`, `sd`: see `ProcessCountModel.behind`.
+    """
+    saved = 1 - processes / processes[ties.first_least(behind)]
+    may = np.clip(np.minimum(SURE * sd, SAVED * saved), WORTH, DOUBTED)
+    near = np.flatnonzero(behind <= np.log1p(may))
+    return int(near[ties.in_order(processes[near], behind[near])[0]])
