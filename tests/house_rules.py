@@ -53,7 +53,7 @@ LINES = {
     "advisor/verification advisor/whatif": (3_919, 3_642),
     "advisor/quickstart advisor/cluster": (1_145, 900),
     "advisor/jobs": (1_650, 1_400),
-    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_955, 5_037),
+    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_956, 5_038),
     "advisor/reproduce": (1_976, 1_980),
     "advisor/cli": (6_190, 4_868),
 }

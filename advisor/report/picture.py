@@ -46,7 +46,8 @@ def answer_picture(
     times = measured_figure(verification, best.name, advised=advised)
     if runs is None and times is None:
         times = predicted_figure(compared, before, best, names)
-    who = who_figure(known, wording.unit_of(compared.application), names)
+    pulled = wording.is_pulled(compared.application)  # so that nobody is given any
+    who = None if pulled else who_figure(known, wording.unit_of(compared.application), names)
     return columns(who, runs, times, short=len(known) <= FEW_SHARES)
 
 

@@ -175,7 +175,7 @@ class _Table:
             yield f"{self.held} not eligible at once: submitted when they were"
         if len(partitions := list(self.numbers["partition"])) > 1:
             yield f"partitions {some_names(partitions)} are taken as one machine"
-        if unused := [name for name in self.names if name not in _KNOWN]:
+        if unused := [name for name in self.names if name and name not in _KNOWN]:
             yield f"columns not used: {', '.join(unused)}"
 
 

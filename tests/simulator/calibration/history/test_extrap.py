@@ -124,6 +124,8 @@ def test_repeated_points_regions_and_metrics_are_repetitions(tmp_path, content, 
         (f"{HEAD}METRIC time\nDATA 1\nDATA\n", ":5: there is no value"),
         (f"{HEAD}METRIC time\nDATA 1\nDATA 2\nMETRIC time\n", ":6: total has 0 DATA lines; give 2"),
         ("PARAMETER p p\nPOINTS (4) (8)\n", ":1: parameter 'p' comes twice"),
+        ("PARAMETER p\nPOINTS (2 3)\nDATA 1\n", ":3: a point has 2 values; give 1, one for each parameter (p)"),
+        (f"{HEAD}PIONTS (1)\n", ":3: 'PIONTS' is no line of Extra-P; write PARAMETER, POINTS, REGION, METRIC or DATA"),
         ('{"params":{"p":4},"value":8}\n{"params":{"q":4},"value":8}\n', ":2: params: {'q': 4} are other parameters"),
         (
             '{"params":{"p":4},"value":8}\n{"params":{"p":4},"valeu":8}\n',

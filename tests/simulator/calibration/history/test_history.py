@@ -267,17 +267,6 @@ def test_slurm_arrays_heterogeneous_jobs_memory_and_what_has_not_ended(tmp_path)
     ("text", "message"),
     [
         ("N,P\n1,2\n", "a column that ends in _s is missing; the columns are N, P"),
-        ("PARAMETER p\nPOINTS (2 3)\nDATA 1\n", ":3: a point has 2 values; give 1, one for each parameter (p)"),
-        ("PARAMETER p\nPOINTS (1)\nDATA 1\nDATA 2\n", ":4: there are more DATA lines than the 1 POINTS"),
-        (
-            "#a\nPARAMETER p\nPOINTS (1) (2)\nDATA 1\nREGION b\n",
-            ":5: total has 1 DATA lines; give 2, one for each of POINTS",
-        ),
-        (
-            "PARAMETER p\nPIONTS (1)\n",
-            ":2: 'PIONTS' is no line of Extra-P; write PARAMETER, POINTS, REGION, METRIC or DATA",
-        ),
-        ('{\n"parameters": ["p"]}', "measurements missing; write Extra-P's text, its JSON of today or before"),
         (
             "JobID|State\n1|COMPLETED\n",
             "the columns are JobID, State, without JobID or Elapsed (raw or not); run sacct -P without -n",

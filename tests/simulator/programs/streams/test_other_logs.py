@@ -119,7 +119,8 @@ def test_rows_that_contradict_themselves_are_refused(log, rows, said):
 
 def test_held_jobs_partitions_suspensions_and_unused_columns(log):
     held = row(2, at("10:05"), at("15:00"), at("15:30"), elapsed="00:17:00", eligible=at("14:50"), partition="b")
-    found = log(jobs_of(FIRST, held).replace("User", "Comment"))
+    text = jobs_of(FIRST, held).replace("User", "Comment").replace("\n", "|\n")  # as `sacct --parsable` ends lines
+    found = log(text)
     assert found.submit_s.tolist() == [0, 4.8333333333333333 * 3600]
     assert found.run_s.tolist() == [600, 17 * 60]
     assert found.notes[1:] == (
