@@ -95,7 +95,7 @@ class Options:
 def check_forms(element: Element) -> None:
     """Refuse the first thing in an element that SimGrid refuses or that we do not read."""
     children, needed, optional = FORMS[element.tag]
-    known = (*needed.split(), *optional.split())
+    known, inside = (*needed.split(), *optional.split()), children.split()
     for name, value in element.attributes.items():
         if name not in known:
             raise element.fault(name, f"this attribute is not known{meant(name, known) or '; leave it out'}")
@@ -109,8 +109,8 @@ def check_forms(element: Element) -> None:
         raise element.fault("text", f"{words[:40]!r} stands where elements do; leave it out")
     seen = set()
     for child in element.children:
-        if child.tag not in children.split():
-            what = REFUSED.get(child.tag) or f"this element is not read here{meant(child.tag, children.split())}"
+        if child.tag not in inside:
+            what = REFUSED.get(child.tag) or f"this element is not read here{meant(child.tag, inside)}"
             raise child.fault(child.tag, what if ";" in what else f"{what}; leave it out")
         check_forms(child)
         if child.tag == "prop":
@@ -133,7 +133,7 @@ def read_options(root: Element) -> Options:
             seen.add(name)
             if name in _NUMBERS:
                 number = to_number(value)
-                if number is None or not 0 <= number < math.inf or (number == 0 and "bandwidth" in name):
+                if number is None or not 0 <= number < math.inf or (number == 0 and "lat" not in name):
                     raise element.fault("value", f"{value[:40]!r} is not one number for all sizes; write one above 0")
                 numbers[name] = number
             elif name in _AS_HERE and value not in _AS_HERE[name]:

@@ -13,13 +13,14 @@ from pathlib import Path
 
 from simulator.base import files
 from simulator.base.documents import Data
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, meant
 from simulator.base.names import compact, patterns_of
 from simulator.base.yaml_document import read_document
 
 MAX_NAMES = 200_000
 _PAIR = re.compile(r'(\w+)\s*=\s*(?:"([^"]+)"|([^\s"]+))(?:\s+|$)')
 _INCLUDE = re.compile(r"\s*include\s+(\S+)", re.IGNORECASE)
+_KINDS = {"topology", "cluster_default", "tree", "block", "flat", "ring", "torus3d"}
 _KEYS = {"switchname": "name", "nodes": "nodes", "switches": "switches", "linkspeed": "linkspeed"}
 
 
@@ -132,9 +133,8 @@ def _check_tree(switches: Sequence[Switch]) -> None:
     try:
         tuple(TopologicalSorter({switch.name: switch.switches for switch in switches}).static_order())
     except CycleError as error:
-        ring = error.args[1]
-        said = " below ".join(ring)
-        raise ScenarioError(f"{by_name[ring[0]].place}: a switch is below itself ({said}); leave out one") from None
+        said, place = " below ".join(error.args[1]), by_name[error.args[1][0]].place
+        raise ScenarioError(f"{place}: a switch is below itself ({said}); leave out one") from None
 
 
 def _check_joined(path: Path, switches: Sequence[Switch], leaves: Sequence[str]) -> None:
@@ -153,10 +153,8 @@ def _check_joined(path: Path, switches: Sequence[Switch], leaves: Sequence[str])
 def _notes(path: Path, switches: Sequence[Switch], others: Iterable[str]) -> list[str]:
     left_out = len(list(others))
     notes = [f"{path}: nodes that the platform does not have are left out: {left_out}"] if left_out else []
-    leaves = {switch.name for switch in switches if switch.nodes}
-    high = [switch.name for switch in switches if switch.switches and not set(switch.switches) <= leaves]
     tops = [switch for switch in switches if switch.switches]
-    if high or len(tops) > 1:
+    if len(tops) > 1:
         more = ", ".join(switch.name for switch in tops[:4])
         notes.append(f"{path}: the switches above those of nodes ({more}) are one core here, which never fills")
     return notes
@@ -208,10 +206,12 @@ def _read_yaml(path: Path) -> list[Switch]:
     topologies = content if isinstance(content, list) else []
     if not topologies or not all(isinstance(topology, dict) and "topology" in topology for topology in topologies):
         raise ScenarioError(f"{path}: this is no list of entries with `topology`; write one")
+    for key in sorted({key for topology in topologies for key in topology} - _KINDS):
+        raise ScenarioError(f"{path}: the key {key!r} is not known{meant(key, _KINDS) or '; leave it out'}")
     chosen = next((topology for topology in topologies if topology.get("cluster_default") is True), topologies[0])
     place = f"{path}: topology {chosen['topology']}"
     tree = chosen.get("tree")
-    entries = tree.get("switches") if isinstance(tree, dict) else None
+    entries = tree.get("switches") if isinstance(tree, dict) and len(tree) == 1 else None
     if not isinstance(entries, list) or not entries:
         kinds = ", ".join(key for key in chosen if key not in ("topology", "cluster_default")) or "nothing"
         raise ScenarioError(f"{place}: it has {kinds}; only a tree with switches is read")

@@ -336,6 +336,7 @@ UNKNOWN = {
     "unit": ('"1Gf"', '"1Kf"', "4: host a: speed: '1Kf' is no number with a unit of SimGrid; did you mean kf?"),
     "model": ("CM02", "LV08", "3: prop network/model: value: 'LV08' is not read; write CM02"),
     "by size": ('"0.5"', '"65472:0.94;9376:0.58"', "3: prop network/bandwidth-factor: value: .* is not one number for"),
+    "no bandwidth": ('"0.5"', '"0"', "3: prop network/bandwidth-factor: value: '0' is not one number for all sizes"),
     "option": (
         "network/latency-factor",
         "network/latncy-factor",

@@ -75,8 +75,10 @@ def test_lines_are_read_as_slurm_reads_them(tmp_path):
             "topology.yaml",
             Foreign(
                 YAML.lstrip(),
-                misspell(r"(tree|switches|switch|nodes|children):"),
-                insert(r"(nodes|children):", "ports: 4, "),
+                misspell(r"(topology|cluster_default|flat|tree|switches|switch|nodes|children):"),
+                any_of(
+                    insert(r"(nodes|children):", "ports: 4, "), insert(r"^  (tree|flat)|^    sw", "    speeds: 1\n")
+                ),
                 any_of(double(r"^ +- \{.*\n"), double(r"nodes: "), double(r"switch: \w+, ")),
             ),
         ),
