@@ -24,14 +24,16 @@ NEARLY = 0.1
 """A simpler form may be worse than the best by this share of the best's held-out error, and no more."""
 PAIRED = 2.0
 """And by so many standard errors of the paired difference."""
+FAR_OFF = 1.0
+"""Held-out errors beyond it are alike: where a break lies between two rows, one line is as wrong as the other."""
 SPIKE, POOR = 0.25, 0.2
 """Trust below which a point is called a spike, and held-out error above which the fit is called poor."""
 CRITERION = (
     f"least mean relative error over points held out in {FOLDS} interleaved parts (each left out once, all forms "
     f"fitted again); of the forms whose error is larger by at most {NEARLY:.0%} of it and {PAIRED:g} standard errors "
     "of the paired difference, the one with the least 2 n ln(that error) + k ln(n), n points, k numbers fitted (knots "
-    f"of a curve too); errors below {LEAST_ERROR:g} are equal, and the simplest form wins; forms that are not "
-    "physical, and piecewise with one line (which is hockney), are not taken"
+    f"of a curve too); errors below {LEAST_ERROR:g} are equal, and so are those of a row beyond {FAR_OFF:g}, and the "
+    "simplest form wins; forms that are not physical, and piecewise with one line (which is hockney), are not taken"
 )
 
 
@@ -158,7 +160,7 @@ def _doubt(chosen: JudgedForm, points: NetworkPoints, drift: float) -> Doubt:
 
 
 def _with_jumps(doubt: Doubt, points: NetworkPoints) -> Doubt:
-    """More doubt between two sizes where the time rises by clearly more than beside: half of its logarithm."""
+    """More doubt between two sizes where the time rises by clearly more than beside, or falls: half its logarithm."""
     sizes, sd, added = doubt.sizes, doubt.sd, 0.0
     for distance in points.distances:
         mine = points.hops == distance
@@ -166,6 +168,7 @@ def _with_jumps(doubt: Doubt, points: NetworkPoints) -> Doubt:
         steps = np.diff(np.log1p(size))
         slopes = np.concatenate(([0.0], np.diff(y) / steps, [0.0]))
         beyond = np.diff(y) - np.maximum(0.0, np.maximum(slopes[:-2], slopes[2:])) * steps
+        beyond = np.maximum(beyond, -np.diff(y))
         for place in np.flatnonzero(beyond > JUMP * doubt.at(size[:-1])):
             if size[place] < 1:
                 continue
@@ -228,12 +231,16 @@ def _choose(able: list[JudgedForm], points: NetworkPoints) -> JudgedForm:
     number = points.size_bytes.size
     counts = np.bincount(points.point_of_row, minlength=number)
 
+    def by_row(form: JudgedForm) -> Floats:
+        """A factor of two or more is off, however far: one row next to a break does not decide."""
+        return np.minimum(form.held_out if form.held_out is not None else np.inf, FAR_OFF)
+
     def by_point(form: JudgedForm) -> Floats:
-        return np.asarray(np.bincount(points.point_of_row, weights=form.held_out, minlength=number) / counts)
+        return np.asarray(np.bincount(points.point_of_row, weights=by_row(form), minlength=number) / counts)
 
     def error(form: JudgedForm) -> float:
         """No smaller than what clocks and models are good for: below it, a comparison would be one of last bits."""
-        return max(mean_and_most(form.held_out)[0] or 0.0, LEAST_ERROR)
+        return max(float(np.mean(by_row(form))), LEAST_ERROR)
 
     def is_near(form: JudgedForm, best: JudgedForm) -> bool:
         least, doubt = error(best), standard_error(by_point(form), by_point(best))
@@ -248,8 +255,10 @@ def _choose(able: list[JudgedForm], points: NetworkPoints) -> JudgedForm:
 def _spread(form: JudgedForm, points: NetworkPoints) -> Spread:
     held_out = form.held_out if form.held_out is not None else np.zeros(points.rows_time_s.size)
     order = np.lexsort((points.rows_size_bytes, points.rows_hops))
-    ends = points.sizes[[0, -1]], points.distances[[0, -1]]
-    return Spread(points.rows_size_bytes[order], points.rows_hops[order], held_out[order], *map(np.asarray, ends))
+    sizes, hops = points.rows_size_bytes[order], points.rows_hops[order]
+    ends = np.asarray(points.sizes[[0, -1]]), np.asarray(points.distances[[0, -1]])
+    residuals = np.log(points.rows_time_s[order] / _form_of(form).time_s(sizes, hops))
+    return Spread(sizes, hops, held_out[order], *ends, residuals)
 
 
 def _warnings(chosen: JudgedForm, points: NetworkPoints) -> tuple[str, ...]:

@@ -26,6 +26,22 @@ class Spread(Record):
     relative_errors: Vector
     size_range: Vector
     hop_range: Vector
+    residuals: Vector | None = None
+    """Logarithms of measured over fitted times, of the same rows; None in files of before."""
+
+    def contradicted(self, size_bytes: Floats, hops: Floats) -> tuple[Floats, Floats]:
+        """How far the rows next to each size, on either side, lie below and above what was fitted; factors."""
+        low, high = np.ones(size_bytes.shape), np.ones(size_bytes.shape)
+        if self.residuals is None:
+            return low, high
+        for place, size in np.ndenumerate(size_bytes):
+            mine = self.hops == self.hops[np.argmin(np.abs(self.hops - hops[place]))]
+            below, above = (self.size_bytes[mine & near] for near in (self.size_bytes <= size, self.size_bytes >= size))
+            ends = {float(below.max())} if below.size else set()
+            ends |= {float(above.min())} if above.size else set()
+            middles = [float(np.median(self.residuals[mine & (self.size_bytes == end)])) for end in ends]
+            low[place], high[place] = np.exp(min(0.0, *middles)), np.exp(max(0.0, *middles))
+        return low, high
 
     def half_width(self, size_bytes: Floats, hops: Floats, *, level: float) -> Floats:
         """Relative half width that holds `level` of the held-out errors at the nearest sizes; wider outside."""
@@ -80,7 +96,8 @@ class NetworkModel(Record):
         mean = self.form.time_s(size, distance)
         half = self.spread.half_width(size, distance, level=level)
         outside = self.spread.is_outside(size, distance)
-        return MessageTimes(mean, mean / (1 + half), mean * (1 + half), outside)
+        below, above = self.spread.contradicted(size, distance)
+        return MessageTimes(mean, mean * np.minimum(below, 1 / (1 + half)), mean * np.maximum(above, 1 + half), outside)
 
     def __repr__(self) -> str:
         low, high = self.spread.size_range
