@@ -1,7 +1,6 @@
 """Rows on advice for random small clusters: behind a thorough search, and after changes that must not make it worse."""
 
 import copy
-import time
 from contextlib import suppress
 from tempfile import TemporaryDirectory
 
@@ -21,20 +20,17 @@ NEAR, WORST = 0.01, 0.05
 def against_oracle(number):
     """The row of a case: how much more the advised one has than the best of both, as a share.
 
-    `regret` is by fresh draws where there are any; `of_record` is that of the best that advice compared, and
-    `of_oracle` that of the oracle's best, by the scenario's own draws.
+    `regret` is by fresh draws where there are any; `of_record` is that of the best that advice compared, by the
+    scenario's own draws.
     """
     document, classes = case(number)
     with TemporaryDirectory() as folder:
         scenario, objective = loaded(document, folder), classes["objective"]
-        begun = time.monotonic()
         made = advised(scenario, objective=objective)
-        between = time.monotonic()
         best, value = oracle.best(scenario, objective)
-        taken = between - begun, time.monotonic() - between
         own = oracle.values(scenario, [made.configuration], objective)[0]
         least = min(own, value, made.best)
-        row = {"own": own / least - 1, "of_record": made.best / least - 1, "of_oracle": value / least - 1}
+        row = {"own": own / least - 1, "of_record": made.best / least - 1}
         if scenario.deterministic:
             row["regret"] = row["own"]
         else:
@@ -44,7 +40,7 @@ def against_oracle(number):
             )
             row["regret"] = three[0] / three.min() - 1
     shown = {"advised": _shown(made.configuration), "best": _shown(best)}
-    return {"case": number, **classes, **{key: float(each) for key, each in row.items()}, **shown, "seconds": taken}
+    return {"case": number, **classes, **{key: float(each) for key, each in row.items()}, **shown}
 
 
 def _shown(one):
