@@ -158,7 +158,7 @@ def allocations(shake: int = 0) -> list[Any]:
         pe_s = shaken(loads, shake)[:, :, np.newaxis] * 10.0 / np.maximum(np.arange(28), 1)
         space = Space(TableModel(tuple(kinds), pe_s, {}), kinds, 1.0)
         looked = space.looked_at()
-        found.append(looked[ties.in_order(space.model.behind(1.0, looked)[0])[:30]].tolist())
+        found.append(looked[ties.in_order(space.model.behind(1.0, looked)[0], floor=ties.SAME)[:30]].tolist())
         makespans_s = shaken(generator.choice([1.0, 1.1, 1.2], (12, 1)) * np.ones((12, 60)), shake)
         found.append([entry.candidate for entry in rank(makespans_s, seed=1).ranked])
         times_s = shaken(generator.integers(1, 4, 8) / 4.0, shake)

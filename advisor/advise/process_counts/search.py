@@ -118,9 +118,9 @@ class Space:
         best = None
         while not complete:
             behind, _ = self.model.behind(self.size, self.wide(found))
-            if best is not None and np.array_equal(found[ties.first_least(behind)], best):
+            if best is not None and np.array_equal(found[ties.first_least(behind, floor=ties.SAME)], best):
                 break
-            found = found[ties.in_order(behind)[:MOST_CONFIGURATIONS]]
+            found = found[ties.in_order(behind, floor=ties.SAME)[:MOST_CONFIGURATIONS]]
             best = found[0]
             others = np.concatenate([self._with_other(best, place) for place in range(len(self.kinds))])
             found = np.unique(np.concatenate((found, others[self.held(others)])), axis=0)
@@ -156,7 +156,7 @@ def fewest_of_near(behind: Floats, sd: Floats, processes: Allocations) -> int:
 
     `behind`, `sd`: see `ProcessCountModel.behind`.
     """
-    saved = 1 - processes / processes[ties.first_least(behind)]
+    saved = 1 - processes / processes[ties.first_least(behind, floor=ties.SAME)]
     may = np.clip(np.minimum(SURE * sd, SAVED * saved), WORTH, DOUBTED)
     near = np.flatnonzero(behind <= np.log1p(may))
-    return int(near[ties.in_order(processes[near], behind[near])[0]])
+    return int(near[ties.in_order(processes[near], behind[near], floor=ties.SAME)[0]])

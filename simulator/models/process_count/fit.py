@@ -47,8 +47,8 @@ ROUGH_SD = 0.05
 TINY = 1e-12
 WIDTHS = np.exp(1.1 * np.sqrt([term.sd**2 + term.kind_sd**2 for term in TERMS]))
 """Standard deviation of a coefficient in the start's prior, relative to its centre."""
-CLEARLY = 4.0
-"""Log evidence by which the fit from another start has to be better than that from the prior's centre."""
+SAME_FIT, CLEARLY = 0.1, 20.0
+"""Difference of the log evidence of fits from two starts below which they are the same, and above which one counts."""
 PILOT_SD, LEAST, ROUNDS = 0.01, 0.3, 3
 """Of the start: relative residual that such a deviation is worth, least coefficient relative to the prior's centre,
 and corrections of which kind is the slowest."""
@@ -312,21 +312,26 @@ class Posterior:
 
 
 def fit_shape(shape: Shape, cells: Cells, beliefs: Sequence[Belief]) -> list[Posterior]:
-    """Fit one program shape, once for each belief."""
+    """Fit one program shape, once for each belief, from one start or two that lead elsewhere."""
     prior = prior_of(shape, cells, Belief({}))
     rows = rows_of(shape, cells, prior.scale)
     starts = (prior.mean.reshape(len(cells.kinds), -1), _start(rows, prior))
     usual, other = (_rough(shape, rows, prior, start) for start in starts)
-    rough = other if other.evidence > usual.evidence + CLEARLY else usual
-    rows = _judged(rough.rows, rough)
-    return [_settled(shape, rows, prior_of(shape, cells, belief), rough) for belief in beliefs]
+    apart = other.evidence - usual.evidence
+    found = [usual, other] if SAME_FIT < abs(apart) < CLEARLY else [other if apart > CLEARLY else usual]
+    settled = [
+        [_settled(shape, rows, prior_of(shape, cells, belief), rough) for belief in beliefs]
+        for rough in found
+        for rows in [_judged(rough.rows, rough)]
+    ]
+    # Two fits of one structure count alike: what tells them apart is less than what the evidence leaves out.
+    return [
+        replace(one, evidence=first.evidence) for own in settled for one, first in zip(own, settled[0], strict=True)
+    ]
 
 
 def _start(rows: Rows, prior: Prior) -> Floats:
-    """Log coefficients, (kind, terms), by non-negative least squares of relative times, each row by its slowest kind.
-
-    From a small share a log coefficient would hardly move.
-    """
+    """Log coefficients, (kind, terms), by non-negative least squares of relative times, rows by their slowest kind."""
     from scipy.optimize import nnls
 
     relative = rows.terms / np.exp(rows.log_time)[:, None, None]

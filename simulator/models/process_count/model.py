@@ -218,7 +218,7 @@ class ProcessCountModel:
         """
         found = self._predict(size, allocations)
         mean = self._mean(found)
-        best = ties.first_least(mean)
+        best = ties.first_least(mean, floor=ties.SAME)  # logs
         variance = np.zeros(len(mean))
         for weight, structure, part in zip(self.weights, self.structures, found, strict=True):
             slopes = part.slopes - part.slopes[best]
