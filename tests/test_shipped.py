@@ -71,15 +71,17 @@ def test_a_file_that_a_scenario_names_is_never_taken_from_what_ships(empty_folde
         sim.load_scenario("traces/mine.yaml")
 
 
-def test_every_shipped_scenario_is_listed_by_a_name_that_leads_to_it(capsys):
+def test_every_shipped_scenario_is_listed_by_a_name_that_leads_to_it(capsys, monkeypatch):
     listed = shipped.scenarios()
     assert {"two-cores", "three-pes", "cluster"} <= {scenario.name for scenario in listed}
     for scenario in listed:
         assert shipped.locate(scenario.name) == scenario.path
         assert scenario.title
         assert "$schema" not in scenario.title
+    monkeypatch.setenv("COLUMNS", "60")
     assert _run(["show"]) == 0
     told = capsys.readouterr().out
+    assert max(map(len, told.splitlines())) <= 60
     assert [line.split()[0] for line in told.splitlines()] == [scenario.name for scenario in listed]
     assert _run(["show", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["scenarios"]) == len(listed)

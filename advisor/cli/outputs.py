@@ -300,12 +300,16 @@ def finish(
         print(said)
 
 
+def width() -> int:
+    """Columns of the terminal."""
+    return shutil.get_terminal_size((COLUMNS, 24)).columns
+
+
 def show(result: Any, text: "Shown", written: Mapping[str, str] | None = None, *, form: str | None = None) -> None:
     """Print a result, as JSON, as text, or with tables in a form of `PRINTED`."""
     from advisor.report.printed import render_printed
     from advisor.report.text import page_blocks, render_blocks, render_first
 
-    width = shutil.get_terminal_size((COLUMNS, 24)).columns
     if gave_json(result):
         return
     if isinstance(text, str):
@@ -315,9 +319,9 @@ def show(result: Any, text: "Shown", written: Mapping[str, str] | None = None, *
     elif form in PRINTED:
         print(render_printed(page_blocks(text), "latex" if form == "latex" else "markdown"))
     elif asked.full():
-        print(render_blocks([*page_blocks(text), blocks.pairs(written or {})], width=width))
+        print(render_blocks([*page_blocks(text), blocks.pairs(written or {})], width=width()))
     else:
-        print(render_first(text, written or {}, width=width))
+        print(render_first(text, written or {}, width=width()))
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """`apportion show`: what any file or folder says: scenario, model, trace, runs, log of jobs, results; what ships."""
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,6 +23,7 @@ from advisor.cli.models import (
 )
 from advisor.cli.options import COLUMN, Plot, folder, gave_json
 from advisor.cli.outputs import show as show_result
+from advisor.cli.outputs import width
 from simulator import ApportionError, blocks, calibration, documents, files, shipped
 
 WRITER = "apportion calibrate"
@@ -169,7 +171,7 @@ def _show_shipped(output: Path | None) -> None:
         return
     wide = max(len(scenario.name) for scenario in listed) + 2
     for scenario in listed:
-        print(f"{scenario.name:<{wide}}{scenario.title}")
+        print(f"{scenario.name:<{wide}}{textwrap.shorten(scenario.title, width() - wide, placeholder=' ...')}")
     if output is not None:
         print(f"{len(copied)} files copied to {output}")
 
