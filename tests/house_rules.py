@@ -39,7 +39,7 @@ LINES = {
     "simulator/base": (5_100, 3_700),
     "simulator/models": (11_574, 11_374),
     "simulator/load_traces": (2_050, 2_030),
-    "simulator/platform": (4_612, 4_202),
+    "simulator/platform": (4_629, 4_219),
     "simulator/programs": (6_381, 6_381),
     "simulator/scheduling": (2_020, 1_900),
     "simulator/scenario_file": (6_932, 5_800),

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, some_names
 from simulator.models.network import LinkModel
 from simulator.platform.foreign.simgrid_forms import NODE_PROPERTY
 from simulator.platform.foreign.simgrid_zones import UP, Zone, Zones, properties
@@ -62,13 +62,20 @@ def make_topology(zones: Zones, groups: dict[str, str], *, meets: bool) -> Topol
                 missing += 1
     if len(first) < len(groups):
         _check_members(zones, groups, first, table)
-    if missing:
-        zones.notes.append(f"{zone.element.path}: no route for {missing} of {len(first) * (len(first) - 1)} pairs")
+    _say_missing(zones, missing, len(first) * (len(first) - 1))
     try:
         listed = Listed(tuple(first), tuple(zones.links), table)
     except ScenarioError as error:
         raise zone.element.fault("route", error.lines[0].removeprefix("platform: network: route ")) from None
     return _without_fat(zones, listed, meets=meets)
+
+
+def _say_missing(zones: Zones, missing: int, pairs: int) -> None:
+    if missing:
+        zones.notes.append(f"{zones.root.path}: no route for {missing} of {pairs} pairs")
+    if zones.short:
+        ways = some_names(list(zones.short))
+        zones.notes.append(f"{zones.root.path}: no route within a zone, so no link is passed, as in SimGrid: {ways}")
 
 
 def _plain(zones: Zones, passed: tuple[int, ...] | None) -> tuple[int, ...]:

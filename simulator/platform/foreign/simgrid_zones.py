@@ -104,6 +104,8 @@ class Zones:
     numbers: dict[str, int] = field(default_factory=dict)
     loopbacks: dict[str, tuple[float, float, bool]] = field(default_factory=dict)
     """Latency, bandwidth and whether messages meet there, of hosts with a route to themselves."""
+    short: dict[str, None] = field(default_factory=dict)
+    """Ways to and from gateways that the file does not give."""
     notes: list[str] = field(default_factory=list)
     """What a user should know of what was read."""
 
@@ -167,8 +169,16 @@ class Zones:
         between = zone.ways.get((first[depth].name, second[depth].name))
         if between is None:
             return None
-        parts = self.way(source, between.source), self.way(between.destination, destination)
+        parts = self._to_gate(source, between.source), self._to_gate(between.destination, destination)
         return None if parts[0] is None or parts[1] is None else parts[0] + between.passed + parts[1]
+
+    def _to_gate(self, start: str, end: str) -> tuple[int, ...] | None:
+        """From a point to a gateway or back; no links where a Full zone gives no such route, as in SimGrid 3.32."""
+        found, zone = self.way(start, end), self.zone_of[start]
+        if found is None and zone is self.zone_of[end] and zone.routing == "Full":
+            self.short[f"{start} to {end}"] = None
+            return ()
+        return found
 
     def _local(self, zone: Zone, source: str, destination: str) -> tuple[int, ...] | None:
         if zone.routing == "Cluster":

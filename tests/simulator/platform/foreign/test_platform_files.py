@@ -400,6 +400,16 @@ def test_gateways_stand_in_their_zones(tmp_path, ends, said):
     assert len(read(path).pes) == 2
 
 
+def test_a_way_to_a_gateway_that_is_not_given_passes_nothing_as_in_simgrid(tmp_path):
+    """SimGrid 3.32 tells the one link for a file of Batsim's in which a zone's router has no route to its hosts."""
+    path = tmp_path / "c.xml"
+    router = GATES.replace('<host id="b" speed="1Gf"/>', '<host id="b" speed="1Gf"/><router id="r"/>')
+    path.write_text(platform_text(router.format("a", "r")))
+    found = read_simgrid(path, kernel="k", contention="none")
+    assert links_of(found.platform, "a", "b") == links_of(found.platform, "b", "a") == ["l"]
+    assert "so no link is passed, as in SimGrid: r to b, b to r" in found.notes[0]
+
+
 def test_blank_lines_and_a_byte_order_mark_may_stand_before_the_declaration(tmp_path):
     path = tmp_path / "c.xml"
     path.write_text(f"\ufeff\n \n{WHOLE}")
