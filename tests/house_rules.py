@@ -39,7 +39,7 @@ LINES = {
     "simulator/base": (5_100, 3_700),
     "simulator/models": (11_574, 11_374),
     "simulator/load_traces": (2_050, 2_030),
-    "simulator/platform": (4_629, 4_219),
+    "simulator/platform": (4_713, 4_303),
     "simulator/programs": (6_381, 6_381),
     "simulator/scheduling": (2_020, 1_900),
     "simulator/scenario_file": (6_932, 5_800),
@@ -55,7 +55,7 @@ LINES = {
     "advisor/jobs": (1_650, 1_400),
     "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_956, 5_038),
     "advisor/reproduce": (1_976, 1_980),
-    "advisor/cli": (6_182, 4_868),
+    "advisor/cli": (6_200, 4_886),
 }
 """Lines of Python that rooms may have, and shall have. The first number is only ever lowered, until it is the second; a
 new capability raises both, see `simulator/DESIGN.md`. `python -m tests.house_rules` prints where they stand."""

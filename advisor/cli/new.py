@@ -1,5 +1,6 @@
 """`apportion new`: a scenario to begin with."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from simulator import ScenarioError, files
 def new(
     nodes: list[str] | None = option(
         "Kinds of nodes, the speed of one core: 'fast[1-2]: 8 cores 3 Gflop/s, slow[1-2]: 8 cores 1.5 Gflop/s'. "
-        "Repeatable.",
+        "Repeatable. Or those of `scontrol show node`, `sinfo -N -l` or `lscpu -J` in a file: 'nodes.txt: 3 Gflop/s'.",
         metavar="'NAMES: CORES cores SPEED [MEMORY]'",
     ),
     network: str | None = option(
@@ -41,6 +42,7 @@ def new(
     """
     if output is not None and output.exists() and not overwrite:
         raise ScenarioError(f"--output: {output} is there already; name another file, or add --overwrite")
+    nodes = None if nodes is None else [kind for text in nodes for kind in _kinds(text)]
     named = {"nodes": nodes, "network": network, "application": application, "kernel": kernel, "busy": busy}
     stated: Any = {name: value for name, value in named.items() if value is not None}
     parameters = named_values(parameter or (), "--parameter", "NAME=VALUE, such as n=8000", str)
@@ -56,3 +58,19 @@ def new(
     said = "" if output is None else f"{output}: {about}; next: apportion advise {output}"
     shown = begun.text if output is None else ""
     finish(document, shown, output, write=lambda path: files.write_text(path, begun.text), said=said)
+
+
+def _kinds(text: str) -> list[str]:
+    """Kinds as they are written, or those of the nodes in a file, with the speed that is written behind its name."""
+    from simulator.platform.foreign import nodes_in
+
+    name, _, speed = text.rpartition(":")
+    if Path(text).is_file():
+        wanted = f"write that of a core behind it, such as '{text}: 3 Gflop/s'"
+        raise ScenarioError(f"--nodes: {text} says no speeds; {wanted}")
+    if not name or not Path(name).is_file():
+        return [text]
+    kinds, notes = nodes_in(Path(name), speed.strip())
+    for note in notes:
+        print(f"warning: {name}: {note}", file=sys.stderr)
+    return kinds
