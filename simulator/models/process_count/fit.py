@@ -47,8 +47,8 @@ ROUGH_SD = 0.05
 TINY = 1e-12
 WIDTHS = np.exp(1.1 * np.sqrt([term.sd**2 + term.kind_sd**2 for term in TERMS]))
 """Standard deviation of a coefficient in the start's prior, relative to its centre."""
-SAME_FIT, CLEARLY = 0.1, 20.0
-"""Difference of the log evidence of fits from two starts below which they are the same, and above which one counts."""
+BETTER, CLEARLY = 4.0, 20.0
+"""Log evidence by which a fit from another start has to be better than the usual one to count beside it, and alone."""
 PILOT_SD, LEAST, ROUNDS = 0.01, 0.3, 3
 """Of the start: relative residual that such a deviation is worth, least coefficient relative to the prior's centre,
 and corrections of which kind is the slowest."""
@@ -318,7 +318,7 @@ def fit_shape(shape: Shape, cells: Cells, beliefs: Sequence[Belief]) -> list[Pos
     starts = (prior.mean.reshape(len(cells.kinds), -1), _start(rows, prior))
     usual, other = (_rough(shape, rows, prior, start) for start in starts)
     apart = other.evidence - usual.evidence
-    found = [usual, other] if SAME_FIT < abs(apart) < CLEARLY else [other if apart > CLEARLY else usual]
+    found = [usual] if apart < BETTER else [other] if apart > CLEARLY else [usual, other]
     settled = [
         [_settled(shape, rows, prior_of(shape, cells, belief), rough) for belief in beliefs]
         for rough in found
