@@ -451,6 +451,7 @@ def test_an_imported_trace_keeps_date_and_zone_of_its_source(tmp_path, kind, tex
         ("swf", SWF.replace("8\n", "16 until March\n", 1), {}, "2: MaxProcs is '16 until March'; give a whole number"),
         ("swf", SWF.replace("8\n", "8.5e1\n", 1), {}, r"2: MaxProcs is '8\.5e1'; give a whole number"),
         ("swf", SWF.replace(" 75 ", " 1,024 ", 1), {}, "5: field 4 is '1,024'; give a number"),
+        ("swf", SWF + swf_job(3, 99, 1, 75, 2), {}, "8: job 3 comes twice; give each its own number"),
         ("csv", TABLE.replace("50", "5 0"), {}, "3: cpu is '5 0'; give a finite number"),
         ("csv", TABLE.replace(",50,", ',"1,024",'), {}, "3: cpu is '1,024'; give a finite number"),
         ("csv", TABLE.replace("9:00:00+01:00", "9:00:00"), {}, "3: time: .* lacks a zone, unlike the rows before"),
