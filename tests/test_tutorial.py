@@ -39,7 +39,7 @@ def test_the_way_from_runs_to_an_advice(tmp_path):
     assert told[0] == "15 runs added to runs.sqlite\n"
     assert told[2].startswith("N = 240: ")
     assert told[4].count("held-out") == 3
-    advice = files.read_json(tmp_path / "advice" / "advice.json")
+    advice = files.read_json(tmp_path / "advice.json")
     assert sorted(advice["partition"]) != [120, 120]
     assert set(advice["provenance"]["inputs"]) == {"scenario.yaml", "model.json"}
 

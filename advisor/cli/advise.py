@@ -181,11 +181,11 @@ class Written:
     """Where the answer goes, and in which form."""
 
     output: Path | None = folder(
-        "report.html, advice.json, what launchers and programs read; of speeds a file NAME.csv, .json or .dist"
+        "report.html, advice.json, what launchers and programs read; if it is called NAME.json, that file alone"
     )
     hostfile: Path | None = option(
-        "Write MPICH's host file here, and FILE.openmpi, .rankfile, .slurm; of a scenario -o has them.",
-        OF_RUNS,
+        "Write MPICH's host file here; of runs FILE.openmpi, .rankfile, .slurm too.",
+        Only(("with a scenario", "with runs"), _subject),
         metavar="FILE",
     )
     table_form: Annotated[PrintedForm, SCENARIO_ONLY] = "text"
@@ -314,7 +314,7 @@ def _simulated(scenario: Path, search: Search, shown: Shown, written: Written) -
         return simulator.load_scenario(scenario, changes=[*(search.changes or ()), *more], oversized=True)
 
     loaded, output, measured = load(), written.output, None
-    _check_asked(loaded, output, pareto=shown.pareto)
+    _check_asked(loaded, output, written.hostfile, pareto=shown.pareto)
     check_explained(search.objective if shown.explained else "mean")
     asked: dict[str, Any] = {name: getattr(search, name) for name in ("replications", "seed", "runs", "oversubscribe")}
     words = search.vary.split(",") if search.vary else ()
@@ -322,7 +322,7 @@ def _simulated(scenario: Path, search: Search, shown: Shown, written: Written) -
     asked["objective"] = check_objective(search.objective)
     asked |= {"budget_s": _budget_s(search.budget), "level": shown.level}
     if shown.measure_next is not None:
-        again: Any = {"folder": output, "command": shown.command}
+        again: Any = {"folder": output if _is_folder(output) else None, "command": shown.command}
         again["budget_s"] = units.parse_duration(shown.measure_next, field="--measure-next")
         again["tell"] = partial(print, file=sys.stderr)
         loaded, measured = measured_first(scenario, load, asked, **again)
@@ -345,7 +345,7 @@ def _answer(
     from advisor.advise.pareto import pareto_fronts
     from advisor.advise.recommendation import recommend
 
-    output, drawn = written.output, written.output is not None
+    output, drawn = written.output, _is_folder(written.output)
     made = recommend(scenario, **asked, tell=search_sign)
     explanation = explain(scenario, made) if shown.explained else None
     made = (explanation and explanation.recommendation) or made
@@ -356,12 +356,13 @@ def _answer(
     run = next_line("advise", "host files, launch lines and a report", output=output or "out/advice")
     page = page_of_advice(advice, scenario, made, (run,), drawn=drawn, top=shown.top)
     here = _from_here(page, output, scenario, made) if drawn else page
-    said = {} if output is None else {"Report": f"{output / 'report.html'}, commands.txt beside it"}
+    save = partial(save_advice, output, written.hostfile, advice, page, scenario, made)
+    finish(advice, here, more=save, said=_written(output), form=written.table_form)
 
-    def write(folder: Path) -> None:
-        save_advice(folder, advice, page, scenario, made)
 
-    finish(advice, here, output, write=write, said=said, form=written.table_form)
+def _is_folder(output: Path | None) -> bool:
+    """Whether host files and a report are written, not the document alone."""
+    return output is not None and output.suffix != ".json"
 
 
 def page_of_advice(
@@ -400,24 +401,31 @@ def _from_here(
     return replace(page, run=launch_lines(lines))
 
 
-def _check_asked(loaded: "simulator.Scenario", output: Path | None, *, pareto: bool) -> None:
+def _written(output: Path | None) -> dict[str, str]:
+    """What was written where, for the end of the answer."""
+    if output is None or output.suffix == ".json":
+        return {} if output is None else {"Written": str(output)}
+    return {"Report": f"{output / 'report.html'}, commands.txt beside it"}
+
+
+def _check_asked(loaded: "simulator.Scenario", output: Path | None, hostfile: Path | None, *, pareto: bool) -> None:
     """Whether costs are known, and what is to be written can be: names of hosts for launchers, and room."""
     from advisor.advise.export.layout import check_hosts_of
     from advisor.advise.pareto import check_rates
 
     if pareto:
         check_rates(loaded)
-    if output is not None:
-        if output.suffix == ".json":
-            raise ScenarioError(f"--output: {output} is called as a file; name a folder, or print one with --json")
+    exported = _is_folder(output)
+    if exported or hostfile is not None:
         check_hosts_of(loaded)
+    if output is not None:
         pes = len(loaded.platform.pes)
-        check_room(output, folder=True, needed_bytes=PAGE_BYTES + PE_BYTES * pes)
+        check_room(output, folder=exported, needed_bytes=PAGE_BYTES + PE_BYTES * pes)
 
 
 @contextmanager
 def _kept(output: Path | None, scenario: "simulator.Scenario", asked: dict[str, Any]) -> Iterator[None]:
-    """Keep the runs of the search in the folder, until all is written there."""
+    """Keep the runs of the search in or next to what is written, until it is."""
     from advisor.advise.recommendation import recommend
     from simulator.experiments.sweep import keeping, version_of
 
@@ -431,7 +439,7 @@ def _kept(output: Path | None, scenario: "simulator.Scenario", asked: dict[str, 
     about = {"scenario": text, "inputs": dict(scenario.inputs), "version": version_of(recommend)}
     search = files.digest(json.dumps(about | asked, sort_keys=True).encode())
     name = f"search-{search.partition(':')[2][:8]}.partial"  # another search's runs are not ours to remove
-    path = output / name
+    path = output.with_name(f"{output.name}.{name}") if output.suffix == ".json" else output / name
     with keeping(path, search) as kept:
         if kept.kept:
             print(f"{kept.kept} runs were simulated before and are not again ({path})", file=sys.stderr)
@@ -444,21 +452,27 @@ def _kept(output: Path | None, scenario: "simulator.Scenario", asked: dict[str, 
 
 
 def save_advice(
-    folder: Path,
+    output: Path | None,
+    hostfile: Path | None,
     advice: "Advice",
     page: "blocks.Page",
     scenario: "simulator.Scenario",
     recommendation: "Recommendation",
 ) -> None:
-    """The document, the page, the scenario with the candidates, and the exports."""
-    from advisor.advise.export import save_exports
+    """The document alone, or a folder of it, the scenario with the candidates, and the exports; MPICH's host file."""
+    from advisor.advise.export import export_files, save_exports
     from advisor.report.html import render_page
 
-    save_exports(scenario, recommendation.configuration, folder)
-    compared = scenario.with_configurations(recommendation.candidates)
-    files.write_text(folder / "scenario.yaml", simulator.dump_scenario(compared))
-    files.write_json(folder / "advice.json", advice.to_dict())
-    files.write_text(folder / "report.html", render_page(page))
+    if output is not None and output.suffix == ".json":
+        files.write_json(output, advice.to_dict())
+    elif output is not None:
+        save_exports(scenario, recommendation.configuration, output)
+        compared = scenario.with_configurations(recommendation.candidates)
+        files.write_text(output / "scenario.yaml", simulator.dump_scenario(compared))
+        files.write_json(output / "advice.json", advice.to_dict())
+        files.write_text(output / "report.html", render_page(page))
+    if hostfile is not None:
+        files.write_text(hostfile, export_files(scenario, recommendation.configuration)["hostfile"])
 
 
 def _rivals(recommendation: "Recommendation") -> tuple[str, ...]:

@@ -173,7 +173,7 @@ def advise(  # noqa: PLR0913 - all by name
             exports = tuple(export_files(scenario, found.configuration))
             advice = advice_of(scenario, found, exports=exports)
             page = page_of_advice(advice, scenario, found, (), drawn=True)
-            save_advice(place, advice, page, scenario, found)
+            save_advice(place, None, advice, page, scenario, found)
     return found
 
 

@@ -308,10 +308,11 @@ def test_a_disk_without_room_is_refused_before_anything_is_simulated(tmp_path):
 
 
 @pytest.mark.parametrize("host", ["'two words'", "other"])
-def test_hosts_are_looked_at_before_the_search(tmp_path, host):
+@pytest.mark.parametrize("option", ["-o", "--hostfile"])
+def test_hosts_are_looked_at_before_the_search(tmp_path, host, option):
     path = tmp_path / "scenario.yaml"
     path.write_text(HOSTS.replace("HOST", host))
-    ran = apportion_here("advise", path, "--replications", 10**7, "-o", tmp_path / "out")  # would take an hour
+    ran = apportion_here("advise", path, "--replications", 10**7, option, tmp_path / "out")  # would take an hour
     check_refused(ran, "host")
     assert not (tmp_path / "out").exists()
 
