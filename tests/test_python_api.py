@@ -29,7 +29,7 @@ from tests.support.pages import Page
 ROOT = Path(__file__).parent.parent
 TUTORIAL = ROOT / "scenarios" / "tutorial" / "python.md"
 HOSTILE = '<script>alert("1")</script>&\'"'
-MOST_BYTES = 30_000
+MOST_BYTES = 40_000
 PACKAGES = ("simulator", "simulator.calibration", "simulator.models", "advisor", "apportion")
 
 

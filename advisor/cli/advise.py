@@ -468,7 +468,7 @@ def save_advice(
     elif output is not None:
         save_exports(scenario, recommendation.configuration, output)
         compared = scenario.with_configurations(recommendation.candidates)
-        files.write_text(output / "scenario.yaml", simulator.dump_scenario(compared))
+        simulator.save_scenario(compared, output / "scenario.yaml")
         files.write_json(output / "advice.json", advice.to_dict())
         files.write_text(output / "report.html", render_page(page))
     if hostfile is not None:

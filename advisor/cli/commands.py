@@ -202,11 +202,26 @@ def _check_old(arguments: list[str]) -> None:
 
 
 def _check_words(arguments: list[str]) -> None:
-    """Refuse words that are no text, which could not be printed again.
+    """Refuse words that are no text, which could not be printed again, and numbers that only Python writes: 1_000.
 
-    Raises ApportionError with the word.
+    Raises ApportionError with the word, or the option.
     """
     for number, word in enumerate(arguments, 1):
         if any("\ud800" <= letter <= "\udfff" for letter in word):
             shown = word.encode("utf-8", "backslashreplace").decode()
             raise ApportionError(f"word {number} of the command line, {shown!r:.80}, is not UTF-8; rename it")
+    command = root()
+    while arguments and arguments[0] in getattr(command, "commands", {}):
+        command, arguments = command.commands[arguments[0]], arguments[1:]
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=False):
+        option, _, value = word.partition("=")
+        if "_" in (value or following) and option in _numeric(command):
+            raise ApportionError(f"{option}: {value or following!r:.80} has an underscore; write the digits alone")
+
+
+def _numeric(command: Any) -> set[str]:
+    """Options of a command that take numbers."""
+    described = ((parameter, getattr(parameter, "type_descriptor", None)) for parameter in command.params)
+    return {
+        name for parameter, kind in described if kind and kind.annotation in {int, float} for name in parameter.opts
+    }

@@ -30,13 +30,13 @@ from simulator import (
     Scenario,
     ScenarioError,
     documents,
-    dump_scenario,
     files,
     given,
     intervals,
     load_scenario,
     reaching,
     run,
+    save_scenario,
     shipped,
     units,
 )
@@ -71,12 +71,12 @@ def load(what: Asked, *, changes: str | Sequence[str] | Mapping[str, object] = (
 
 
 def save(scenario: Scenario, path: str | Path) -> None:
-    """Write a scenario as a file that `load` and every command read.
+    """Write a scenario as a file that `load` and every command read, and a run-time model as `model.json` beside it.
 
     Raises ScenarioError if it holds what no file can: a program written by hand, or costs of your own.
     """
     given.check_is(scenario, Scenario, where="save: scenario", give="a Scenario")
-    files.write_text(Path(path), dump_scenario(scenario))
+    save_scenario(scenario, Path(path))
 
 
 def simulate(

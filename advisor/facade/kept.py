@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simulator import Scenario, dump_scenario, files, shipped
+from simulator import Scenario, save_scenario, shipped
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def kept_in(folder: str | Path | None, command: str, what: Any, /, **given: Any)
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "scenario.yaml"
         if isinstance(what, Scenario):
-            files.write_text(path, dump_scenario(what))
+            save_scenario(what, path)
         else:
             path = shipped.locate(Path(what))
         with alone_in(place, command) as end:

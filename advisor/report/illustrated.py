@@ -101,7 +101,8 @@ def illustration(
     """
     shown = list(dict.fromkeys(names))[:MOST_TIMELINES]
     replication, slow = (replication_near(runs, shown[0], share) for share in (0.5, BAD))
-    text = _LONG_LIST.sub(_shortened, dump_scenario(scenario))
+    model = None if scenario.application.model is None else "model.json"
+    text = _LONG_LIST.sub(_shortened, dump_scenario(scenario, model=model))
     named = {one.name: one for one in scenario.configurations}
     return Illustration(
         timelines(scenario, runs, shown, replication=replication),

@@ -83,7 +83,7 @@ def of_run(samples: Floats, truths: Truths | None, *, level: float = LEVEL, dete
         common = np.divide(between, whole, out=np.zeros(rows), where=whole > 0)
         runs = count / (1 + (known.each - 1) * common)
     found = _quantiles(samples, runs, level)
-    return found if count >= FEWEST_EQUAL else _unless_equal(found, samples, np.max(np.abs(samples), axis=1))
+    return _unless_equal(found, samples, np.max(np.abs(samples), axis=1))
 
 
 def of_mean(samples: Floats, truths: Truths | None, *, level: float = LEVEL, deterministic: bool = False) -> Interval:
@@ -102,7 +102,9 @@ def of_mean(samples: Floats, truths: Truths | None, *, level: float = LEVEL, det
         return _nothing(samples.shape[0])
     means, within = known.split(samples)
     centres = samples.mean(axis=1)
-    return _quantiles(_drawn_together(means, within, known, centres), np.full(centres.size, float(known.count)), level)
+    drawn = _drawn_together(means, within, known, centres)
+    found = _quantiles(drawn, np.full(centres.size, float(known.count)), level)
+    return _unless_equal(found, samples, np.max(np.abs(samples), axis=1))
 
 
 def of_ratio(
@@ -131,7 +133,8 @@ def of_ratio(
     within = known.split(own)[1] / base.mean(axis=1) ** 2
     drawn = _drawn_together(logs, within, known, logs.mean(axis=1))
     found = _quantiles(drawn, np.full(ratios.size, float(known.count)), level)
-    return Interval(np.exp(found.low), np.exp(np.minimum(found.high, MOST_LOG))).reaching(ratios)
+    found = Interval(np.exp(found.low), np.exp(np.minimum(found.high, MOST_LOG))).reaching(ratios)
+    return _unless_equal(found, rest, base.mean(axis=1))
 
 
 def of_difference(
@@ -390,5 +393,5 @@ def _nothing(rows: int) -> Interval:
 
 def _unless_equal(found: Interval, samples: Floats, scale: Floats) -> Interval:
     """NaN where a few replications are equal, perhaps by chance."""
-    equal = np.ptp(samples, axis=1) <= EQUAL * scale
+    equal = (np.ptp(samples, axis=1) <= EQUAL * scale) & (samples.shape[1] < FEWEST_EQUAL)
     return Interval(np.where(equal, np.nan, found.low), np.where(equal, np.nan, found.high))

@@ -4,11 +4,17 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from simulator.base import files
 from simulator.base.documents import Data
 from simulator.base.yaml_document import document_of, yaml_text
+from simulator.models.file import write_model
+from simulator.scenario_file.load import dump_scenario
+from simulator.scenario_file.scenario import Scenario
 
 Notes = Mapping[tuple[str | int, ...], str]
 """A comment for a field, by the keys and places down to it."""
+MODEL_BESIDE = "model.json"
+"""File of an application's run-time model, beside that of a scenario."""
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -24,6 +30,18 @@ def written(document: Data | list[Data], *, head: Sequence[str] = (), notes: Not
         lines += [f"{indent}# {printable(note)}" for note in above.get(number, ())]
         lines.append(line)
     return "\n".join(lines) + "\n"
+
+
+def save_scenario(scenario: Scenario, path: Path) -> None:
+    """Write a scenario as a file, and the run-time model of its application, if it has one, beside it.
+
+    Raises ScenarioError as `dump_scenario`.
+    """
+    model = scenario.application.model
+    text = dump_scenario(scenario, model=None if model is None else MODEL_BESIDE)
+    if model is not None:
+        write_model(model, path.with_name(MODEL_BESIDE))
+    files.write_text(path, text)
 
 
 def safe_name(host: str | None) -> str:

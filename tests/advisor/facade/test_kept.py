@@ -3,6 +3,7 @@
 import apportion as ap
 import pytest
 
+from tests.support.applications import fitted
 from tests.support.command_line import apportion_here
 from tests.support.sweep_points import thread
 
@@ -15,7 +16,20 @@ def cluster():
     return ap.Scenario(platform, stencil, {"as-now": "one-per-core", "mine": [160, 160, 80]}, replications=20)
 
 
+def by_runs():
+    """An application that is known by its run times only."""
+    fast, slow = (ap.nodes(name, speeds={"reference": f"{speed} units/s"}) for name, speed in (("f", 1), ("s", 0.5)))
+    application = ap.Application("modelled", "reference", {"N": 400, "units": 100}, fitted())
+    return ap.Scenario(
+        ap.star(fast, slow, link=ap.Link("10 GbE", "30us", "10 Gbit/s")),
+        application,
+        {"as-now": "equal"},
+        replications=20,
+    )
+
+
 CALLS = {
+    "advise by runs": lambda folder: ap.advise(by_runs(), vary="partition", folder=folder),
     "simulate": lambda folder: ap.simulate(cluster(), seed=3, folder=folder),
     "advise": lambda folder: ap.advise("two-cores", replications=5, vary="partition", folder=folder),
     "what_if": lambda folder: ap.what_if(cluster(), {"platform.network.link.latency": ["x2"]}, folder=folder),
