@@ -136,7 +136,7 @@ def advise(  # noqa: PLR0913 - all by name
     """Find who should get how much: PEs, processes on each and units of each.
 
     >>> print(advise("two-cores"))
-    Give 1783 rows to core0 and 721 to core1: 1.60 (1.55 to 1.67) times faster than the equal split, a tie with ...
+    Give 1783 rows to core0 and 721 to core1: 1.60 (1.55 to 1.66) times faster than the equal split, a tie with ...
     Predicted makespan: mean 429 ms (421 to 437), stepped; equal: 688 ms (659 to 715).
 
     Raises ScenarioError if the scenario cannot be used.
