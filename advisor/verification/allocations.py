@@ -44,7 +44,10 @@ class AllocationPredictions:
     ) -> Comparison | None:
         rows = np.array([allocation], dtype=np.int64)
         try:
-            said, truths = self._model.estimate(size, rows, level=level), self._model.members(size, rows)
+            said, truths = (
+                self._model.estimate(size, rows, level=level, measured=False),
+                self._model.members(size, rows),
+            )
         except ScenarioError:  # more processes than the model knows
             return None
         mean, low, high = (float(column[0]) for column in (said.mean_s, said.low_s, said.high_s))

@@ -101,7 +101,7 @@ def test_answers_print_their_makespan_with_its_interval():
     assert repr(runs).startswith(f"RunSet({first.replace(':', '', 1)}, {second.replace(':', '', 1)}; 40 replications")
     advice = ap.advise(scenario)
     answer, predicted = str(advice).splitlines()
-    assert answer.startswith("Give 200 units to each core of fast1")
+    assert answer.startswith("Give 200 rows to each core of fast1")
     assert predicted.startswith("Predicted makespan: mean ")
     assert "; as-now: " in predicted
 
