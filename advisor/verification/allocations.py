@@ -44,16 +44,13 @@ class AllocationPredictions:
     ) -> Comparison | None:
         rows = np.array([allocation], dtype=np.int64)
         try:
-            said, truths = (
-                self._model.estimate(size, rows, level=level, measured=False),
-                self._model.members(size, rows),
-            )
+            said, truths = self._model.estimate(size, rows, level=level), self._model.members(size, rows)
         except ScenarioError:  # more processes than the model knows
             return None
         mean, low, high = (float(column[0]) for column in (said.mean_s, said.low_s, said.high_s))
         if not (np.isfinite(mean) and mean > 0):
             return None
-        ends = np.quantile(truths[:, 0], ((1 - level) / 2, (1 + level) / 2))
+        ends = np.clip(np.quantile(truths[:, 0], ((1 - level) / 2, (1 + level) / 2)), low, high)  # truths are drawn
         wide, known = bool(0 < ends[0] < ends[1] < np.inf), bool(0 <= low < high < np.inf)
         parts = zip(self._model.kinds, allocation, strict=True)
         label = " + ".join(f"{name} {pes} x {each}" for name, (pes, each) in parts)

@@ -126,7 +126,7 @@ def test_what_is_asked_in_place_of_the_scenarios_own(tmp_path):
     document = json.loads(answer_alone(plan, plan.points[1]))
     assert (document["replications"], document["seed"]) == (2, 9)
     (entry,) = document["configurations"]
-    runs = run(load_scenario(plan.path, changes=[f"{N}=1200"]).with_draws(2, 9))
+    runs = run(load_scenario(plan.path, changes=[f"{N}=1200"]), replications=2, seed=9)
     assert entry["makespan_ticks"] == runs.makespan_ticks[0].tolist()
     assert plan.points[1].hash != plan_of(plan.path, f"{N}=1200", replications=2, seed=8).points[1].hash
 
