@@ -15,7 +15,7 @@ Four nodes of eight cores, of two kinds, one of them busy from 13 to 18 h:
 as-now: 690 ms (664 to 716)
 90 % intervals of the true mean: noise included, nothing of the models is said to be unknown; 200 replications
 >>> print(ap.advise(scenario))  # doctest: +ELLIPSIS
-Give 332 to 348 units to each core of fast[1-2], 199 to 209 of slow1 and 100 to 104 of slow2: ...
+Give 332 to 348 rows to each core of fast[1-2], 199 to 209 of slow1 and 100 to 104 of slow2: ...
 Predicted makespan: mean 466 ms, joint; as-now: 690 ms (664 to 716).
 >>> print(ap.what_if(scenario, {"platform.network.link.bandwidth": ["x4"]}))
 No change pays: none is more than 1 % faster than the scenario as it is.
