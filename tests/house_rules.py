@@ -45,7 +45,7 @@ LINES = {
     "simulator/scenario_file": (6_950, 5_818),
     "simulator/engines": (11_335, 10_833),
     "simulator/results": (4_686, 4_264),
-    "simulator/experiments": (1_696, 1_575),
+    "simulator/experiments": (1_695, 1_575),
     "simulator/calibration": (13_839, 13_066),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (873, 880),

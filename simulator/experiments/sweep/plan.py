@@ -148,8 +148,7 @@ def make_plan(  # noqa: PLR0913 - all by name
     drawn = base.with_draws(replications, seed)
     if here:
         drawn.check_memory_needed()
-    whole = base.with_draws(max(base.replications, drawn.replications), seed)
-    truths = truth_count(whole) if whole.doubtful else None
+    truths = truth_count(drawn) if drawn.doubtful else None
     changed, before = _changed(template, asked)
     _read_named(template, changed)
     common = Plan(
@@ -161,7 +160,7 @@ def make_plan(  # noqa: PLR0913 - all by name
         before=before,
         replications=drawn.replications,
         truths=truths,
-        strata=whole.replications,
+        strata=max(base.replications, drawn.replications),
         level=level,
         seed=drawn.seed,
         oversized=oversized,

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -126,7 +127,8 @@ def test_what_is_asked_in_place_of_the_scenarios_own(tmp_path):
     document = json.loads(answer_alone(plan, plan.points[1]))
     assert (document["replications"], document["seed"]) == (2, 9)
     (entry,) = document["configurations"]
-    runs = run(load_scenario(plan.path, changes=[f"{N}=1200"]), replications=2, seed=9)
+    scenario = load_scenario(plan.path, changes=[f"{N}=1200"])
+    runs = run(replace(scenario, replications=2, seed=9, strata=scenario.replications))  # as `advise` has it
     assert entry["makespan_ticks"] == runs.makespan_ticks[0].tolist()
     assert plan.points[1].hash != plan_of(plan.path, f"{N}=1200", replications=2, seed=8).points[1].hash
 
