@@ -37,7 +37,7 @@ CLOCKS = {
 
 LINES = {
     "simulator/base": (5_100, 3_700),
-    "simulator/models": (11_574, 11_374),
+    "simulator/models": (11_581, 11_381),
     "simulator/load_traces": (2_050, 2_030),
     "simulator/platform": (4_713, 4_303),
     "simulator/programs": (6_381, 6_381),

@@ -1,7 +1,8 @@
 """Foreign files with one entry misspelt, unknown, cut or doubled, drawn from seeds: none may be accepted in silence.
 
 A `Foreign` is a good file with the ways in which its format is damaged, made by `misspell`, `insert`, `double`,
-`add_column` and `double_column`. `accepted_in_silence` tries them all.
+`add_column` and `double_column`. `accepted_in_silence` tries them all; where a number is another one, or none, reading
+may end in a refusal of ours or well, and in nothing else.
 """
 
 import random
@@ -9,6 +10,7 @@ import re
 import string
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from simulator.base.errors import ApportionError
 
 Damage = Callable[[str, random.Random], str]
 SEEDS = range(30)
+NUMBERS = range(400)
 
 
 def _match(pattern: str, text: str, chance: random.Random) -> re.Match[str]:
@@ -91,6 +94,13 @@ def any_of(*ways: Damage) -> Damage:
     return lambda text, chance: chance.choice(ways)(text, chance)
 
 
+def renumbered(text: str, chance: random.Random) -> str:
+    """One number is 0, below it, too large, none, or missing."""
+    match = _match(r"\d+(?:\.\d+)?", text, chance)
+    other = chance.choice(["0", "0.00", "-1", "1e999", "nan", "", "x", "9" * 30])
+    return text[: match.start()] + other + text[match.end() :]
+
+
 def cut_off(text: str, chance: random.Random) -> str:
     """The end is missing, from within a line on."""
     inside = [at for at in range(1, len(text.rstrip())) if text[at - 1] != "\n" and text[at] != "\n"]
@@ -117,6 +127,10 @@ def accepted_in_silence(
     """
     path.write_text(form.text)
     usual, silent = set(_said(read, path)), []
+    for seed in NUMBERS:
+        path.write_text(renumbered(form.text, random.Random(f"number {seed}")))  # noqa: S311
+        with suppress(ApportionError):
+            _said(read, path)
     for seed in seeds:
         for kind in ("misspelt", "unknown", "doubled", "cut"):
             text = getattr(form, kind)(form.text, random.Random(f"{kind} {seed}"))  # noqa: S311

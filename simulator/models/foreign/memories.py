@@ -1,7 +1,6 @@
 """Times per word of STREAM, and of lmbench's `lat_mem_rd` and `bw_mem`."""
 
 import re
-from collections.abc import Sequence
 
 from simulator.base.errors import ScenarioError
 from simulator.models.foreign.printed import (
@@ -13,6 +12,7 @@ from simulator.models.foreign.printed import (
     numbers_of,
     sections_of,
     table_of,
+    time_at,
 )
 from simulator.models.memory.levels import SWEEP_WORDS, WORD_BYTES
 
@@ -46,15 +46,13 @@ def read_stream(text: str, place: str) -> Printed:
         words = _ARRAYS[name] * int(said[0][1]) * bytes_each / WORD_BYTES
         if abs(words * WORD_BYTES / MEGABYTE / max(least_s, 1e-9) - rate) > rate * (0.01 + 1e-6 / max(least_s, 1e-9)):
             raise not_understood(line, place, "its rate contradicts its least time and the array size")
-        rows.append((words, 1.0, SWEEP_WORDS, WORD_BYTES / (rate * MEGABYTE)))
+        rows.append((words, 1.0, SWEEP_WORDS, time_at(rate * MEGABYTE, WORD_BYTES, line, place)))
     if {line[1].split()[0] for line in own} != set(_ARRAYS):
         raise ScenarioError(f"{place}: STREAM has rates of {', '.join(_ARRAYS)}; give its whole output")
-    whole = any(line.startswith("Solution Validates: avg error less than ") for _, line in lines)
-    return Printed(table_of(place, COLUMNS, rows, own), (_ONE_SIZE, *(() if whole else (_unsure(place),))))
-
-
-def _unsure(place: str) -> str:
-    return f"{place} does not say that STREAM's solution validates: it is cut, or wrong"
+    notes = [_ONE_SIZE]
+    if not any(line.startswith("Solution Validates: avg error less than ") for _, line in lines):
+        notes.append(f"{place} does not say that STREAM's solution validates: it is cut, or wrong")
+    return Printed(table_of(place, COLUMNS, rows, own), tuple(notes))
 
 
 def read_lmbench(text: str, place: str) -> Printed:
@@ -72,18 +70,14 @@ def read_lmbench(text: str, place: str) -> Printed:
         if swept and section.title != "Memory read bandwidth":
             notes.append(f"left out: {section.title}")
             continue
-        for size, value in found:
+        for line, (size, value) in zip(own, found, strict=True):
             words = max(1.0, size * (MEGABYTE if swept else MEBIBYTE) / WORD_BYTES)
-            time_s = WORD_BYTES / (value * MEGABYTE) if swept else value / 1e9
+            time_s = time_at(value * MEGABYTE, WORD_BYTES, line, place) if swept else value / 1e9
             rows.append((words, 1.0, min(SWEEP_WORDS, words) if swept else 1.0, time_s))
         used += own
     if not rows:
         raise ScenarioError(f"{place}: there is no lat_mem_rd and no `bw_mem rd` in it")
-    strides = _strides(text)
+    strides = re.findall(r'^"stride=(\d+)$', text, re.MULTILINE)
     if len(strides) > 1:
         notes.append(f"strides {', '.join(strides)} are taken as repetitions; the largest hides prefetching best")
     return Printed(table_of(place, COLUMNS, rows, used), tuple(notes))
-
-
-def _strides(text: str) -> Sequence[str]:
-    return re.findall(r'^"stride=(\d+)$', text, re.MULTILINE)

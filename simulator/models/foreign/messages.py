@@ -13,6 +13,7 @@ from simulator.models.foreign.printed import (
     numbers_of,
     sections_of,
     table_of,
+    time_at,
 )
 
 OSU = re.compile(r"^#? ?OSU MPI(\S* .+?) Test\b", re.MULTILINE)
@@ -54,7 +55,10 @@ def read_osu(text: str, place: str) -> Printed:
             raise not_understood(failed, place, "its validation did not pass; measure it again")
         found = [numbers_of(line, place, ("Size", *columns), ("Validation",)) for line in own]
         check_once([row[0] for row in found], own, place)
-        rows += [(row[0], row[at] / 1e6 if kind == "Latency" else row[0] / (row[at] * 1e6)) for row in found]
+        rows += [
+            (row[0], row[at] / 1e6 if kind == "Latency" else time_at(row[at] * 1e6, row[0], line, place))
+            for row, line in zip(found, own, strict=True)
+        ]
         lines += own
     return Printed(table_of(place, COLUMNS, rows, lines), (*dict.fromkeys(notes), *_left(sections, used)))
 

@@ -60,6 +60,13 @@ def numbers_of(line: Line, place: str, names: Sequence[str], texts: Sequence[str
     return [value or 0.0 for value in found]
 
 
+def time_at(rate: float, amount: float, line: Line, place: str) -> float:
+    """Seconds that an amount takes at the rate of a row."""
+    if not rate > 0:
+        raise not_understood(line, place, "give a rate above 0")
+    return amount / rate
+
+
 def check_once(keys: Sequence[object], lines: Sequence[Line], place: str) -> None:
     """Refuse what comes twice in one section."""
     for number, key in enumerate(keys):

@@ -10,7 +10,7 @@ from simulator.base.formula import parse
 from simulator.base.tables import Table
 from simulator.models.foreign.printed import Printed, lines_of, numbers_of, table_of
 
-SPEEDS = re.compile(r"^#?\s*\w+[,;\s]+([kMGT]?)flop(?:s|/s)$", re.MULTILINE | re.IGNORECASE)
+SPEEDS = re.compile(r"^#?[ \t]*\w+[,; \t]+([kMGT]?)flop(?:s|/s)\s*$", re.MULTILINE | re.IGNORECASE)
 _SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 RATE, LEAST = "flop_per_s", 1e3
 
@@ -21,6 +21,8 @@ def read_speeds(text: str, place: str) -> Printed:
     header = next(number for number, (_, line) in enumerate(lines) if SPEEDS.match(line))
     scale = _SCALES[SPEEDS.sub(r"\1", lines[header][1]).lower()]
     rows = [line for line in lines[header + 1 :] if not line[1].startswith("#")]
+    if not rows:
+        raise ScenarioError(f"{place}: there is no row below {lines[header][1]!r}; give n and a speed in each")
     found = [numbers_of(line, place, ("n", RATE)) for line in rows]
     sizes = [row[0] for row in found]
     notes = [f"n = {n:g} comes {sizes.count(n)} times: repetitions" for n in dict.fromkeys(sizes) if sizes.count(n) > 1]

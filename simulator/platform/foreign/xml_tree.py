@@ -99,7 +99,7 @@ def read_xml(path: Path) -> Element:
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
     try:
         parser.Parse(content, True)  # noqa: FBT003 - expat's own protocol
-    except (expat.ExpatError, ValueError) as error:
+    except (expat.ExpatError, ValueError, LookupError) as error:  # of an encoding that nobody knows
         raise reading.fault(f"this is no XML: {expat.ErrorString(parser.ErrorCode) or error}") from None
     if reading.root is None:
         raise ScenarioError(f"{path}: this is no XML: it has no element")
