@@ -117,6 +117,9 @@ def memory_blocks(document: Document, *more: str) -> Shown:
 
     chosen = next(one for one in document["models"] if one["name"] == document["chosen"])
     rows = [(str(number), *_level(level)) for number, level in enumerate(chosen["parameters"], start=1)]
+    alone = " and one ".join(name for name, (least, most) in document["model"]["trained"].items() if least == most)
+    lacking = f"with only one {alone} measured, others are guesses" if alone else ""
+    by = "in the mean, on cells that it was not fitted to"
     return [
         blocks.Text(f"chosen: {document['chosen']}"),
         _forms(document),
@@ -125,9 +128,7 @@ def memory_blocks(document: Document, *more: str) -> Shown:
             *more,
             *map(_reported, document["comparison"]),
             *warned(document["warnings"]),
-            wording.verdict(
-                wording.WORDS, chosen["held_out_mean"], by="in the mean, on cells that it was not fitted to"
-            ),
+            wording.verdict(wording.WORDS, chosen["held_out_mean"], by=by, lacking=lacking),
         ),
     ]
 

@@ -262,3 +262,11 @@ def test_one_command_from_an_output_to_a_model(apportion, tmp_path):
     assert "480000" in out
     assert apportion("convert", str(tmp_path / "a"), str(tmp_path / "a.csv"))[0] == 0
     assert (tmp_path / "a.csv").read_text().startswith("bytes,one_way_s\n0,1.05e-06\n")
+
+
+def test_swept_words_alone_are_no_model_of_a_whole_memory(apportion, tmp_path):
+    (tmp_path / "stream.txt").write_text(STREAM)
+    code, out, _ = apportion("calibrate", "memory", "--replay", str(tmp_path / "stream.txt"))
+    assert code == 0
+    assert out.splitlines()[-1].startswith("verdict: usable with care")
+    assert "with only one alpha and one L measured, others are guesses" in out.splitlines()[-1]
