@@ -37,7 +37,7 @@ def nodes_in(path: Path, speed: str) -> tuple[list[str], list[str]]:
         if cpus is not None and to_whole(cpus) != sockets * cores * threads:
             raise ScenarioError(f"{path}: {name}: {cpus} CPUs are not {shape} sockets, cores and threads")
         said = f"{sockets * cores} cores {speed}" + (f" {mebibytes}MiB" if mebibytes else "")
-        if known.setdefault(name, said) != said or (twice and [one[0] for one in found].count(name) > 1):
+        if (twice and name in known) or known.setdefault(name, said) != said:
             raise ScenarioError(f"{path}: {name} stands in it twice; leave one out")
         if _AWAY.search(state):
             notes.append(f"{name} is {state}: it is listed all the same")
@@ -75,9 +75,9 @@ def _lscpu(text: str, path: Path) -> Iterator[_Node]:
     yield path.stem, shape, said.get("CPU(s)"), "", None
 
 
-def _fields(entries: list[object]) -> Iterator[tuple[str, str]]:
+def _fields(entries: object) -> Iterator[tuple[str, str]]:
     """Names and values, of what stands below others too."""
-    for entry in entries:
+    for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, dict):
             yield str(entry.get("field", "")).removesuffix(":"), str(entry.get("data", ""))
-            yield from _fields(entry.get("children") or [])
+            yield from _fields(entry.get("children"))

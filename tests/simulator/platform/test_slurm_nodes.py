@@ -90,3 +90,10 @@ def test_what_contradicts_itself_is_refused(tmp_path):
     (tmp_path / "n").write_text(SHOWN.replace("CPUTot=48", "CPUTot=96"))
     with pytest.raises(ScenarioError, match="big: 96 CPUs are not 2:24:1"):
         nodes_in(tmp_path / "n", "3 Gflop/s")
+
+
+@pytest.mark.parametrize("text", ['{"lscpu": [{"field": "CPU(s):", "data": "4", "children": 5}]}', '{"lscpu": [5]}'])
+def test_lscpu_of_another_form_is_refused(tmp_path, text):
+    (tmp_path / "n").write_text(text)
+    with pytest.raises(ScenarioError, match="are no whole numbers above 0"):
+        nodes_in(tmp_path / "n", "3 Gflop/s")
