@@ -18,11 +18,11 @@ Allocations = NDArray[np.int64]
 """(allocation, kind, 2): PEs that take part, and processes on each of them; both 0 for a kind that takes no part."""
 MOST_CONFIGURATIONS = 10_000
 """More than these are thinned out."""
-WORTH, DOUBTED = 0.005, 0.06
+WORTH, DOUBTED = 0.005, 0.04
 """Shares by which more processes have to be faster to be advised: in any case, and at most where runs cannot tell."""
 SURE = 2.0
 """Standard deviations from which the runs tell two configurations apart."""
-SAVED = 0.1
+SAVED = 0.07
 """What the share of processes that is saved may cost in time where runs cannot tell."""
 
 
