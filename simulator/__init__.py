@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from simulator.engines.jobs import run_jobs as run_jobs
     from simulator.engines.log import Step as Step, critical_path as critical_path, waits_by_pe as waits_by_pe
     from simulator.engines.repartition import balance_text as balance_text
-    from simulator.engines.run import run as run
+    from simulator.engines.run import in_time as in_time, may_compile as may_compile, run as run
     from simulator.engines.run_set import (
         RunSet as RunSet,
         describe as describe,

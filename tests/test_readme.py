@@ -67,7 +67,7 @@ def test_commands_print_what_is_shown(corpus, monkeypatch, name, commands):
 
 def is_aside(line):
     """Where a shipped file was taken from, what a field that was set rests on, what is compiled at first use."""
-    begins = ("warning: platform.link.bandwidth: set to", "compiling the simulator's kernel ")
+    begins = ("warning: platform.link.bandwidth: set to", "compiling the simulator, ")
     return "is the one that ships with apportion" in line or line.startswith(begins)
 
 

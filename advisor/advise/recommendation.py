@@ -69,6 +69,7 @@ from simulator import (
     Scenario,
     ScenarioError,
     gathered_shares,
+    in_time,
     intervals,
     meant,
     notebook,
@@ -315,7 +316,8 @@ def recommend(  # noqa: PLR0913 - all by name
     spending = Spending(runs=runs, time_s=budget_s, tell=tell)
     asked = Asked(scenario, tuple(vary), objective, spending, oversubscribe=oversubscribe, level=level)
     asked.check()
-    made = _scheduled(asked, _made(asked, *_found(asked)))
+    with in_time(budget_s):
+        made = _scheduled(asked, _made(asked, *_found(asked)))
     if not confirm or spending.left_s < CONFIRMING_S:
         return made
     return replace(made, confirmations=_confirmed(scenario, made, confirm))

@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
 import simulator
@@ -76,14 +77,16 @@ def search_sign(progress: "Progress") -> None:
     signs.say(f"{progress.stage}: {progress.runs} runs{best}")
 
 
-def say_compiling(kernel: str) -> None:
+def say_compiling(_kernel: str) -> None:
     """The first use of a new version takes seconds; what is compiled is kept where nobody else can change it."""
+    _announce_compiling()
+    signs.say("compiling the simulator")
+
+
+@cache
+def _announce_compiling() -> None:
     nowhere = "for this command alone: no folder that only you can write was found; set XDG_CACHE_HOME to one"
-    print(
-        f"compiling the simulator's kernel {kernel!r}, {'once' if simulator.cache_folder() else nowhere} ...",
-        file=sys.stderr,
-    )
-    signs.say(f"compiling the simulator's kernel {kernel!r}")
+    print(f"compiling the simulator, {'once' if simulator.cache_folder() else nowhere} ...", file=sys.stderr)
 
 
 def stages() -> Callable[[str, str, float], None]:

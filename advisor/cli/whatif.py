@@ -92,28 +92,30 @@ def whatif(
 
     if where.workers is not None and where.dask is not None:
         raise ScenarioError("--workers and --dask exclude each other; give one of them")
-    plan, scaled = _planned(scenario, points, here=where.dask is None)
-    if points.budget is not None:
-        plan, scaled = _within_budget(plan, scenario, points, where, output)
-    if where.only is not None:
-        _again(plan, where.only, output)
-        return
-    of_point = POINT_BYTES + RUN_BYTES * plan.replications
-    check_room(output, folder=True, needed_bytes=PAGE_BYTES + len(plan.points) * of_point)
-    swept = sweep(
-        plan,
-        _where(plan, where),
-        folder=output,
-        resume=where.resume,
-        form="parquet" if table_form == "parquet" else "csv",
-        progress=counting("points"),
-        waiting=waiting("" if where.dask is None else f"start some with: dask worker {where.dask}"),
-    )
+    budget_s = None if points.budget is None else units.parse_duration(points.budget, field="--budget")
+    with simulator.in_time(budget_s):
+        plan, scaled = _planned(scenario, points, here=where.dask is None)
+        if budget_s is not None:
+            plan, scaled = _within_budget(plan, scenario, points, where, output, budget_s=budget_s)
+        if where.only is not None:
+            _again(plan, where.only, output)
+            return
+        of_point = POINT_BYTES + RUN_BYTES * plan.replications
+        check_room(output, folder=True, needed_bytes=PAGE_BYTES + len(plan.points) * of_point)
+        swept = sweep(
+            plan,
+            _where(plan, where),
+            folder=output,
+            resume=where.resume,
+            form="parquet" if table_form == "parquet" else "csv",
+            progress=counting("points"),
+            waiting=waiting("" if where.dask is None else f"start some with: dask worker {where.dask}"),
+        )
     _tell(swept, scaled, points.buy, output, form=table_form)
 
 
 def _within_budget(
-    plan: "Plan", path: Path, points: Points, where: Workers, output: Path | None
+    plan: "Plan", path: Path, points: Points, where: Workers, output: Path | None, *, budget_s: float
 ) -> "tuple[Plan, ScalingPlan | None]":
     """What a budget allows each point; of a folder that is gone on with, what it was begun with."""
     from advisor.whatif.budget import Allowed, allowed, begun_in
@@ -123,14 +125,13 @@ def _within_budget(
 
     found = begun_in(output) if where.resume or where.only else None
     if found is None:
-        budget_s, spent_s = units.parse_duration(points.budget or "", field="--budget"), signs.spent_s()
         signs.say("trying all points, to see what the budget allows")
         found = allowed(
             lambda of: planned(of)[0],
             budget_s,
             where=_where(plan, where),
             workers=_workers(plan, where),
-            spent_s=spent_s,
+            spent_s=signs.spent_s(),
         )
     return planned(found)
 
@@ -191,14 +192,17 @@ def _tell(swept: "Swept", scaled: "ScalingPlan | None", buy: str | None, output:
         raise typer.Exit(1)
 
 
-def _where(plan: "Plan", where: Workers) -> "Where":
-    """What was asked to answer; never more processes here than points."""
+def _where(plan: "Plan", where: Workers) -> "Where | None":
+    """What was asked to answer; never more processes here than points, and this one where there is little time."""
     if where.dask is not None:
         return partial(simulator.sweep.existing, where.dask)
-    return partial(simulator.sweep.local, _workers(plan, where))
+    workers = _workers(plan, where)
+    return partial(simulator.sweep.local, workers) if workers else None
 
 
 def _workers(plan: "Plan", where: Workers) -> int:
+    if not simulator.may_compile():
+        return 0
     return min(len(plan.points), where.workers or simulator.sweep.cores_here())
 
 

@@ -54,7 +54,7 @@ class Advised:
             tuple(pes[place].name for place in chosen.placement),
             None if idle is None else idle.text,
         )
-        warnings = list(scenario.with_configurations((chosen,)).warnings)
+        warnings = [*scenario.with_configurations((chosen,)).warnings, *recommendation.strategies.left_out]
         return {**times_of(runs, names), "advice": documents.to_dict(advice), "warnings": warnings}
 
 

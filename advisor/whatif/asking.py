@@ -19,7 +19,9 @@ from simulator import (
     ScenarioError,
     documents,
     given,
+    in_time,
     intervals,
+    may_compile,
     notebook,
     plots,
     read_template,
@@ -131,12 +133,14 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
         return plan_whatif(scenario, changes, replications=count, runs=runs, **asked)
 
     plan = planned(None)
-    if where is None and workers > 0:
-        where = partial(local, min(workers, len(plan.points)))
-    if budget_s is not None:
-        of = begun_in(Path(folder)) if resume and folder else None
-        plan = planned(of or allowed(planned, budget_s, where=where, workers=min(workers, len(plan.points))))
-    swept = sweep(plan, where, folder=None if folder is None else Path(folder), resume=resume, progress=progress)
+    with in_time(budget_s):
+        workers = min(workers, len(plan.points)) if may_compile() else 0
+        if where is None and workers > 0:
+            where = partial(local, workers)
+        if budget_s is not None:
+            of = begun_in(Path(folder)) if resume and folder else None
+            plan = planned(of or allowed(planned, budget_s, where=where, workers=workers))
+        swept = sweep(plan, where, folder=None if folder is None else Path(folder), resume=resume, progress=progress)
     return WhatIf(swept, findings_of(swept, buy))
 
 

@@ -11,7 +11,7 @@ from advisor.advise.recommendation import recommend
 from advisor.advise.strategies import usual_vary
 from advisor.whatif.advised import ADVISED
 from simulator import Scenario, ScenarioError, documents, files, run, units
-from simulator.experiments.sweep import Plan, Ready, Where, sweep
+from simulator.experiments.sweep import Plan, Ready, Where, compile_first, sweep
 
 START_S = 2.0
 """What starting processes and writing the report take at the least."""
@@ -23,6 +23,8 @@ FEW = 4
 """Replications that points are compared on at the least, where as many were asked for."""
 AMPLE = 0.5
 """Part of a point's share up to which all that the base wants is allowed to all, without trials."""
+LONGER = 1.5
+"""Times its share that the base may take: a search takes something that no budget can shorten."""
 LEAST = 0.3
 """What more of a point takes at the least, as a part of what it took so far: the rest may be what starting took."""
 WHOLE = 2**31
@@ -81,7 +83,7 @@ def allowed(
     begun_s = time.monotonic() - spent_s
     whole = plan_of(None)
     base = Ready.of_plan(whole).scenario(0)
-    run(base, replications=1)  # compiles what is not compiled yet
+    compile_first(whole, len(whole.points))
     start_s = max(START_S, spent_s) if workers else 0.0
     rounds = 1 + math.ceil(len(whole.points) / max(1, workers))
     before_s = time.monotonic() - begun_s + 3 * start_s
@@ -90,8 +92,9 @@ def allowed(
     looked_s = time.monotonic()
     first = look(base, share_s) if share_s > 0 else Allowed(0, None)
     base_s = time.monotonic() - looked_s
-    if first.replications < min(FEW, base.replications):
-        needed = units.write_duration(math.ceil(before_s + rounds * max(1.0, 2 * share_s) / SAFE / (1 - sum(TRIALS))))
+    if first.replications < min(FEW, base.replications) or base_s > LONGER * share_s:
+        least_s = max(1.0, 2 * share_s, base_s)
+        needed = units.write_duration(math.ceil(before_s + rounds * least_s / SAFE / (1 - sum(TRIALS))))
         given = units.show_duration(budget_s)
         raise ScenarioError(
             f"budget: {given} is too little for {len(whole.points)} points; give more, such as {needed}"

@@ -1,8 +1,10 @@
 """Engines: interpreters of one program with one meaning; `run` picks one and records which."""
 
+import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, get_args
@@ -19,29 +21,55 @@ from simulator.programs.program import Loop, Row
 from simulator.scenario_file.scenario import Scenario, stratum_count, truth_count
 from simulator.scenario_file.truths import Draws, draw
 
-__all__ = ["CustomOperation", "Engine", "Progress", "Sharing", "run"]
+__all__ = ["CustomOperation", "Engine", "Progress", "Sharing", "in_time", "made_ready", "may_compile", "run"]
 
 LOADING = 100_000
 """Operations that the `process` engine runs while the compiled one is loaded (two seconds)."""
 COMPILING = 500_000
 """Operations that it runs while kernels are compiled, where none are kept yet (ten seconds)."""
+COMPILING_S = 30.0
+"""Seconds that a budget must have, or nothing is compiled within it: half as many again as all kernels take at most."""
 _OTHERS = 4
 """Primitive operations of a process that an operation is counted as; only the order of magnitude matters."""
 
 _seen = 0
 """Operations that were asked for so far: many small scenarios are worth it too."""
 _OWN = "operations or sharing of your own"
+_time_s: ContextVar[float] = ContextVar("time_s", default=math.inf)
 
 
-def worth_compiling(scenario: Scenario) -> bool:
+@contextmanager
+def in_time(budget_s: float | None) -> Iterator[None]:
+    """Within it kernels are compiled only if a budget, and those around it, leave time for answers."""
+    token = _time_s.set(_time_s.get() if budget_s is None else min(budget_s, _time_s.get()))
+    try:
+        yield
+    finally:
+        _time_s.reset(token)
+
+
+def may_compile() -> bool:
+    """Whether the time allows to compile kernels, or they are kept from before."""
+    return _time_s.get() >= COMPILING_S or kernels_kept()
+
+
+def made_ready(scenario: Scenario, runs: int) -> None:
+    """Compile all kernels, if so many runs of a scenario are worth it and none are kept; other processes find them."""
+    if may_compile() and worth_compiling(scenario, runs):
+        from simulator.engines.compiled.run import compile_all
+
+        compile_all()
+
+
+def worth_compiling(scenario: Scenario, runs: int | None = None) -> bool:
     """Whether the compiled engine is loaded already, or what was asked for so far is worth loading or compiling it."""
     global _seen  # noqa: PLW0603 - what one process has asked for
     if "simulator.engines.compiled.run" in sys.modules:
         return True
-    runs = len(scenario.configurations) * scenario.replications
+    runs = len(scenario.configurations) * scenario.replications if runs is None else runs
     operations = runs * len(scenario.configurations[0].placement)  # one of each process at the least
     _seen += operations if operations >= LOADING else runs * _operations_of_all(scenario)
-    return _seen >= COMPILING or (_seen >= LOADING and kernels_kept())
+    return (_seen >= COMPILING and may_compile()) or (_seen >= LOADING and kernels_kept())
 
 
 def _operations_of_all(scenario: Scenario) -> int:
@@ -102,8 +130,12 @@ def run(  # noqa: PLR0913 - all by name
     if only is not None:
         draws, scenario = draws.of(np.array(only)), replace(scenario, replications=len(only))
     if engine == "compiled" or (engine == "auto" and not own and worth_compiling(scenario)):
+        first = "simulator.engines.compiled.run" not in sys.modules
+        from simulator.engines.compiled.run import compile_all
         from simulator.engines.compiled.run import run as run_compiled
 
+        if first and engine == "auto" and not kernels_kept():
+            compile_all()
         with nullcontext() if engine == "compiled" else suppress(UnsupportedProgram):
             found = _at_some_tick(partial(run_compiled, scenario, draws, **kept, threads=threads, progress=progress))
             return replace(found, deterministic=scenario.deterministic, **_draws(draws, scenario))

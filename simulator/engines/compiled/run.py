@@ -12,8 +12,9 @@ import numpy as np
 from simulator.base.arrays import Ints
 from simulator.base.errors import UnsupportedProgram
 from simulator.engines import process
-from simulator.engines.compiled import alike, direct, general
+from simulator.engines.compiled import alike, direct, general, plan, service, workspace
 from simulator.engines.compiled.block import Block, Loads, Outcome
+from simulator.engines.compiled.cache import compiled
 from simulator.engines.costs import lower, start_ticks
 from simulator.engines.run_set import LoggedOperation, RunSet
 from simulator.programs.columns import Kind
@@ -24,6 +25,12 @@ TIMES = ("computed", "busy", "finish")
 """Of an outcome, by process."""
 LARGE = 20_000_000
 """Operations of all runs of a block from which on threads share it, some tenths of a second for one of them."""
+
+
+def compile_all() -> None:
+    """Compile all that programs need, so that a later one does not wait again."""
+    for kernel in (workspace.find_loops, service.build_all, general.simulate, plan.follow, direct.execute):
+        compiled(kernel)
 
 
 def run(

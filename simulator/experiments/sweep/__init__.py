@@ -16,7 +16,7 @@ from simulator.base.errors import Interrupted, SweepError
 from simulator.experiments.sweep.folder import Keep, keeping, more_truths, reached, run_or_recall
 from simulator.experiments.sweep.plan import Ask, Document, Plan, Point, make_plan, version_of
 from simulator.experiments.sweep.processes import Workers, cores_here, local
-from simulator.experiments.sweep.work import Answer, Ready, answer_here, simulated, times_of
+from simulator.experiments.sweep.work import Answer, Ready, answer_here, compile_first, simulated, times_of
 from simulator.results.files import makespans_s as configurations_of
 from simulator.results.files import reaches_s
 from simulator.results.tables import Form
@@ -32,6 +32,7 @@ __all__ = [
     "Swept",
     "Where",
     "answer_alone",
+    "compile_first",
     "configurations_of",
     "cores_here",
     "existing",
@@ -215,6 +216,7 @@ def _swept(
         if todo and where is None:
             answer_here(plan, todo, tell, cores_here())
         elif todo and where is not None:
+            compile_first(plan, len(todo))
             with where(plan) as workers:
                 lost = Dispatcher(workers, tell, waiting).work_off(todo)
             failed |= {plan.points[place].hash: reason for place, reason in lost.items()}

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from simulator.base import files
 from simulator.base.errors import ApportionError, ScenarioError, SweepError
-from simulator.engines.run import run
+from simulator.engines.compiled.place import kernels_kept
+from simulator.engines.run import made_ready, may_compile, run
 from simulator.engines.run_set import RunSet
 from simulator.experiments.sweep.plan import LIMIT_BYTES, Ask, Document, Plan, version_of
 from simulator.platform.nodes import Platform
@@ -20,6 +21,8 @@ from simulator.results.seldom_met import reaching
 from simulator.scenario_file.load import Template
 from simulator.scenario_file.scenario import Scenario
 
+SEARCH = 200
+"""Runs that a search takes at the least."""
 _handed: dict[str, tuple[str, str, int]] = {}
 """What this process was handed, by the name of the plan: its payload, where files may lie, threads to use."""
 _ready: dict[str, "Ready"] = {}
@@ -136,8 +139,17 @@ def _is(path: Path, wanted: str) -> bool:
 
 
 def load_engine() -> None:
-    """Load the compiled engine first: then which engine runs depends on nothing that this process did before."""
-    import simulator.engines.compiled.run  # noqa: F401
+    """Load the compiled engine where its kernels are kept: most plans are worth it."""
+    if kernels_kept():
+        import simulator.engines.compiled.run  # noqa: F401
+
+
+def compile_first(plan: Plan, points: int) -> None:
+    """Compile kernels in this process, where so many points are worth it, before each worker does."""
+    if may_compile() and not kernels_kept():
+        base = Ready.of_plan(plan).scenario(0)
+        runs = base.replications * len(base.configurations) if plan.ask is simulated else SEARCH
+        made_ready(base, points * runs)
 
 
 def simulated(scenario: Scenario, threads: int) -> Document:
