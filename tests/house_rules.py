@@ -55,7 +55,7 @@ LINES = {
     "advisor/jobs": (1_650, 1_400),
     "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_957, 5_039),
     "advisor/reproduce": (1_976, 1_980),
-    "advisor/cli": (6_237, 4_894),
+    "advisor/cli": (6_243, 4_900),
 }
 """Lines of Python that rooms may have, and shall have. The first number is only ever lowered, until it is the second; a
 new capability raises both, see `simulator/DESIGN.md`. `python -m tests.house_rules` prints where they stand."""

@@ -1,6 +1,7 @@
 """`apportion check`: read a scenario, and show its explicit form or the JSON Schema of files."""
 
 import json
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from advisor.cli.declared import Given, Only, argument, only_without, option
 from advisor.cli.inputs import SCENARIO, SCENARIO_HELP
 from advisor.cli.models import warned
 from advisor.cli.options import Changes, gave_json
+from advisor.cli.outputs import width
 
 MOST_NAMED = 5
 """Configurations that are named."""
@@ -102,15 +104,19 @@ def summary(scenario: Path, changes: Sequence[str]) -> None:
     configurations = ", ".join(_few([one.name for one in loaded.configurations]))
     counts = {"node": inside.nodes, "PE": inside.pes, "core": inside.cores}
     where = ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items())
-    print(f"{scenario}: {loaded.application.name} on {where}; configurations {configurations}")
-    print("\n".join(inside.lines()))
-    print(f"ready for {', '.join(command for command, lines in ready.items() if not lines)}")
+    said = [f"{scenario}: {loaded.application.name} on {where}; configurations {configurations}", *inside.lines()]
+    said.append(f"ready for {', '.join(command for command, lines in ready.items() if not lines)}")
     for command, lines in ready.items():
         # most scenarios are of other machines: one line of verify will do
         shown = 1 if command == "verify" else len(lines)
         more = f" (and {len(lines) - shown} more, with --json)" if len(lines) > shown else ""
-        print("".join(f"not for {command}: {line}{more}\n" for line in lines[:shown]), end="")
-    print("".join(f"{line}\n" for line in warned(loaded.warnings)), end="")
+        said += [f"not for {command}: {line}{more}" for line in lines[:shown]]
+    print(
+        "\n".join(
+            textwrap.fill(line, width(), subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+            for line in [*said, *warned(loaded.warnings)]
+        )
+    )
 
 
 def _few(names: list[str]) -> list[str]:

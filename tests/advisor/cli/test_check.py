@@ -62,7 +62,7 @@ def test_what_advise_lacks_is_said_by_check_and_refused_in_the_same_words(apport
     assert apportion("simulate", path)[0] == 0
     code, told, err = apportion("check", path)
     assert (code, err) == (0, "")
-    assert f"\nready for simulate, whatif\nnot for advise: {line}\n" in told
+    assert f"\nready for simulate, whatif\nnot for advise: {line}\n" in told.replace("\n  ", " ")
     assert json.loads(apportion("check", path, "--json")[1])["ready"]["advise"] == [line]
     assert apportion("advise", path) == (2, "", f"error: {line}\n")
 
@@ -80,7 +80,9 @@ def test_as_now_has_to_fit_where_other_configurations_need_not(apportion, made):
 def test_what_verify_lacks_is_said_before_it_looks_for_a_partition(apportion, made):
     elsewhere = made()
     told = "platform: PEs b, c have no cpu of this machine; say `cpu:` with each PE"
-    assert f"ready for simulate, whatif, advise\nnot for verify: {told}\n" in apportion("check", elsewhere)[1]
+    said = apportion("check", elsewhere)[1]
+    assert f"ready for simulate, whatif, advise\nnot for verify: {told}\n" in said.replace("\n  ", " ")
+    assert max(map(len, said.splitlines()[1:])) <= 80
     with pytest.raises(ScenarioError) as error:
         plan_verification(elsewhere)
     assert error.value.lines == (told,)
