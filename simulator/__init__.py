@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         Meeting as Meeting,
         Node as Node,
         Platform as Platform,
+        Quota as Quota,
         capacity_of as capacity_of,
         kept_shares as kept_shares,
     )

@@ -1,7 +1,7 @@
 """Kinds: PEs that are alike in all that a scenario says of them, in an order that does not depend on the file's.
 
 Two PEs are alike only if swapping them changes nothing: speeds, cores, cost, power, memory, load, link, switch,
-sharing domains and doubt. Kinds and their PEs are ordered by content, then by name.
+quota, sharing domains and doubt. Kinds and their PEs are ordered by content, then by name.
 """
 
 import re
@@ -130,7 +130,7 @@ def _pe_key(pe: PE, kernel: str) -> Hashable:
         demands = tuple(sorted(load.demands.items()))
         known = load.draws, load.start_s, load.own, load.trace.after_end, load.recorded, load.rule_known
         busy = load.trace.content, load.rule, demands, known
-    return speeds, pe.cores, busy, pe.cost_per_s, pe.power_w, pe.slice_s, id(pe.resource)
+    return speeds, pe.cores, busy, pe.cost_per_s, pe.power_w, pe.slice_s, id(pe.resource), pe.quota
 
 
 def _node_key(platform: Platform, number: int, kernel: str) -> Hashable:

@@ -94,7 +94,9 @@ def dynamic_candidates(scenario: Scenario, static: Sequence[Configuration]) -> l
 
 def movable(scenario: Scenario, one: Configuration) -> bool:
     """Whether units of a configuration can move between iterations, and all its processes have some to begin with."""
-    return all(one.partition) and scenario.application.written is None and bool(scenario.application.work.movable(one))
+    if scenario.application.written is not None or scenario.platform.quotas:
+        return False
+    return all(one.partition) and bool(scenario.application.work.movable(one))
 
 
 def named(one: Configuration, rule: Repartition) -> Configuration:

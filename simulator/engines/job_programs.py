@@ -103,6 +103,8 @@ class JobPrograms:
     """Those that simulated so far: `auto` may go over from one to the other."""
 
     def __post_init__(self) -> None:
+        if self.scenario.platform.quotas:
+            raise ScenarioError("platform: jobs cannot be simulated as programs under quotas of PEs; leave these out")
         if np.any(self.stream.application < 0):
             job = self.stream.ids[int(np.argmax(self.stream.application < 0))]
             raise ScenarioError(

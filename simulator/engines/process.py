@@ -13,7 +13,7 @@ from simpy.events import ProcessGenerator
 
 from simulator.engines import faults
 from simulator.engines.costs import Costs, ServiceTable, Ticks, lower, service_table, start_ticks, to_ticks
-from simulator.engines.resources.cpu import OwnPE, Service, SharedPE, Site, Usage
+from simulator.engines.resources.cpu import ControlGroup, OwnPE, Service, SharedPE, Site, Usage
 from simulator.engines.resources.flows import FairLinks, deciding
 from simulator.engines.resources.instant import Clock, Instant, Occurrence
 from simulator.engines.resources.links import (
@@ -177,7 +177,7 @@ class Simulation:
         self.waiting = [-1] * processes
         """Row of the operation that each process was last seen waiting in; -1 once it has ended."""
         self.shared: dict[str, Any] = {}
-        self.pes = self._pes(configuration, starts)
+        self.pes = self._pes(configuration, starts, self._groups(replication))
         self._name = setup.scenario.configurations[costs.configurations[configuration]].name
 
     def run(self) -> None:
@@ -207,15 +207,29 @@ class Simulation:
             return FifoLinks(self.instant, movements)
         return NoContention(movements)
 
-    def _pes(self, configuration: int, starts: list[int]) -> dict[int, AnyPE]:
+    def _groups(self, replication: int) -> dict[int, ControlGroup]:
+        """The control groups with quotas, by PE."""
+        quotas = self.setup.costs.quotas
+        if quotas is None:
+            return {}
+        phases = quotas.phases[self.setup.costs.replications.index(replication)]
+        terms = zip(quotas.members, quotas.budgets.tolist(), quotas.periods.tolist(), phases.tolist(), strict=True)
+        found = {}
+        for pes, budget, period, phase in terms:
+            group = ControlGroup(self.env, self.instant, budget=budget, period=period, phase=phase)
+            found.update(dict.fromkeys(pes, group))
+        return found
+
+    def _pes(self, configuration: int, starts: list[int], groups: dict[int, ControlGroup]) -> dict[int, AnyPE]:
         """Those that run something."""
         every = self.setup.scenario.platform.pes
         alone = not self.setup.costs.columns.customs  # those may compute several things at once
         pes: dict[int, AnyPE] = {}
         near, inside = self._neighbourhood(configuration, starts)
         for place, processes in Counter(self.placement).items():
-            kind = OwnPE if alone and processes == 1 else SharedPE
-            site = Site(place, every[place].name, partial(self.setup.service, place), starts[place])
+            kind = OwnPE if alone and processes == 1 and place not in groups else SharedPE
+            service = partial(self.setup.service, place)
+            site = Site(place, every[place].name, service, starts[place], groups.get(place))
             if near is not None and inside[place]:
                 pes[place] = DomainPE(self.env, self.instant, self.usage, site, near)
             else:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import Discriminator, PlainValidator, Tag
+from pydantic import Discriminator, Field, PlainValidator, Tag
 from pydantic_core import PydanticCustomError
 
 from simulator.base import given, notebook, units
 from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError, meant, some_names
-from simulator.base.form import FileName, Form, Instant
+from simulator.base.form import Duration, FileName, Form, Instant, Name
 from simulator.base.names import turns
 from simulator.load_traces import trace_column
 from simulator.models.load import HARDLY, AfterEnd, AvailabilityRule, Capacity, LoadTrace
@@ -35,7 +35,7 @@ from simulator.platform.networks import Link, Network
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PE", "Load", "Node", "Platform", "plain_name"]
+__all__ = ["PE", "Load", "Node", "Platform", "Quota", "plain_name"]
 
 LoadStart = Literal["drawn", "own", "zero"] | float | datetime.time | datetime.datetime
 """Where a load starts in its trace: by a draw, at zero, after so many seconds, or at a time of day."""
@@ -199,6 +199,45 @@ def plain_name(name: str) -> str:
 
 
 @dataclass(frozen=True)
+class Quota:
+    """What the control group of a PE grants our processes: so much processor time in each period."""
+
+    cpu: float
+    """Seconds of processor time per second."""
+    period_s: float = 0.1
+    """As fast as the cores allow they use what it grants, then they stand until the period ends."""
+    group: str = ""
+    """PEs of a node that name the same group share one quota; without a name each PE has its own."""
+
+    def __post_init__(self) -> None:
+        for name, kind in (("cpu", units.SHARE), ("period_s", units.DURATION)):
+            at = f"quota: {name.partition('_')[0]}"
+            found = given.quantity(getattr(self, name), kind, where=at, example="Quota(0.37, '100ms')")
+            object.__setattr__(self, name, found)
+
+    def to_data(self) -> Data:
+        """The quota as a file writes it."""
+        named = {"group": self.group} if self.group else {}
+        return {"cpu": self.cpu, "period": units.write_duration(self.period_s), **named}
+
+
+class QuotaForm(Form):
+    """The quota of a control group: so much processor time in each period."""
+
+    cpu: Annotated[float, Field(gt=0)]
+    """Seconds of processor time per second that it grants (`0.37`, or `2.5` for several PEs or cores)."""
+    period: Duration = Field(default=0.1, json_schema_extra={"default": "100ms"})
+    """Our processes use what it grants as fast as the cores allow and then stand until the period ends. Periods begin
+    at a drawn time."""
+    group: Name | None = None
+    """PEs of a node that name the same group share one quota; without it each PE has its own."""
+
+    def quota(self) -> Quota:
+        """The quota that it says."""
+        return Quota(self.cpu, self.period, self.group or "")
+
+
+@dataclass(frozen=True)
 class PE:
     """A schedulable processor."""
 
@@ -218,6 +257,8 @@ class PE:
     """Time slice of its scheduler: a process that waited for a message gets the PE when the others had theirs."""
     resource: HardwareModel | None = None
     """What operations cost on it, for applications that are software execution graphs."""
+    quota: Quota | None = None
+    """Of its control group, if that has one."""
 
     if TYPE_CHECKING:  # what a program may hand over becomes what the fields say
 
@@ -233,6 +274,7 @@ class PE:
             power_w: str | float | None = None,
             slice_s: str | float = 0.0,
             resource: HardwareModel | None = None,
+            quota: Quota | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -243,6 +285,8 @@ class PE:
         object.__setattr__(self, "speeds", bands_of(self.speeds, where=where))
         if self.load is not None:
             given.check_is(self.load, Load, where=f"{where}: load", give=A_LOAD)
+        if self.quota is not None:
+            given.check_is(self.quota, Quota, where=f"{where}: quota", give="a Quota, such as Quota(0.37, 0.1)")
         object.__setattr__(self, "cores", given.whole(self.cores, where=f"{where}: cores", least=1))
         for name, value, kind, example in (
             ("cost_per_s", self.cost_per_s, units.SHARE, "0.02"),
@@ -396,6 +440,7 @@ class Platform:
         joining = "a Network, or join the nodes by star, tree, mesh, torus, bus or uniform"
         given.check_is(self.network, Network, where="platform: network", give=joining)
         self._check_domains()
+        self._check_quotas()
         names = [pe.name for pe in self.pes]
         if not names:
             raise ScenarioError("platform: it has no PEs; give at least one")
@@ -442,6 +487,27 @@ class Platform:
                     what = f"a cache {domain.level}" if domain.kind == "cache" else f"a {domain.kind}"
                     where = f"platform: PE {self.pes[pe].name} is in two domains of {what}, {other} and {domain.name}"
                     raise ScenarioError(f"{where}; leave it out of one of them")
+
+    def _check_quotas(self) -> None:
+        for quota, pes in self._control_groups:
+            for pe in pes:
+                if self.pes[pe].quota != quota:
+                    where = f"platform: PEs {self.pes[pes[0]].name} and {self.pes[pe].name} share the quota of group"
+                    raise ScenarioError(f"{where} {quota.group} and say unlike ones; write the same for both")
+
+    @cached_property
+    def quotas(self) -> tuple[tuple[Quota, tuple[int, ...]], ...]:
+        """The quota of each control group that grants less than its PEs have, and these PEs in index order."""
+        return tuple(one for one in self._control_groups if one[0].cpu < sum(self.pes[pe].cores for pe in one[1]))
+
+    @cached_property
+    def _control_groups(self) -> tuple[tuple[Quota, tuple[int, ...]], ...]:
+        found: dict[tuple[str, str], list[int]] = {}
+        for place, pe in enumerate(self.pes):
+            if pe.quota is not None:
+                key = (pe.node, pe.quota.group) if pe.quota.group else (pe.node, f"\n{place}")
+                found.setdefault(key, []).append(place)
+        return tuple((quota, tuple(pes)) for pes in found.values() if (quota := self.pes[pes[0]].quota) is not None)
 
     @classmethod
     def uniform(cls, pes: tuple[PE, ...], link: MessageModel) -> "Platform":

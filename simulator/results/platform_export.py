@@ -337,6 +337,8 @@ def find_losses(scenario: Scenario, *, size: float | None) -> Losses:
     _of_nodes(platform, losses)
     sliced = [pe.name for pe in platform.pes if pe.slice_s > 0]
     losses.lose(sliced, "time slices", "none, cores are shared at every instant")
+    limited = [platform.pes[pe].name for _, pes in platform.quotas for pe in pes]
+    losses.lose(limited, "quotas", "none, all of the PEs is granted")
     extra = [pe.name for pe in platform.pes if pe.cost_per_s is not None or pe.power_w is not None]
     if extra:
         losses.notes.append(f"cost and power of {some_names(extra)} left out: they decide no times")

@@ -21,7 +21,7 @@ from simulator.platform.domains import NODE, AnyDomainForm, DomainsModelForm, Ke
 from simulator.platform.doubt_forms import DoubtForm, NoiseForm
 from simulator.platform.named_files import NamedFiles, Site
 from simulator.platform.networks.link import DiskForm, Link, LinkForm
-from simulator.platform.nodes import PE, LoadForm, Node
+from simulator.platform.nodes import PE, LoadForm, Node, QuotaForm
 from simulator.scenario_file.memory import (
     KnownMemory,
     LevelForm,
@@ -159,6 +159,9 @@ class PEForm(Form):
     """Time slice of its scheduler, such as `4ms`; `0s`: none. A process that waited for a message gets the PE after a
     slice of each competitor (rule `fair`) and, if the program polls, of each other process of ours there: so much
     longer takes each message to it."""
+    quota: QuotaForm | None = None
+    """What its control group grants our processes, as `docker --cpus` or a batch system sets it: `{cpu: 0.37, period:
+    100ms}`. Measured availability has to be divided by `cpu` first: it holds the quota already."""
 
 
 class ResourcePEForm(PEForm):
@@ -323,7 +326,7 @@ def node_data(
     entries, key = [], []
 
     def alike_by(pe: PE) -> tuple[Any, ...]:
-        own = pe.cpu, pe.cores, pe.cost_per_s, pe.power_w, pe.slice_s, traces.get(pe.name)
+        own = pe.cpu, pe.cores, pe.cost_per_s, pe.power_w, pe.slice_s, pe.quota, traces.get(pe.name)
         return id(pe.speeds), id(pe.load), id(pe.resource), *own
 
     for alike, group in groupby(pes, key=alike_by):
@@ -346,6 +349,7 @@ def _pe_data(pe: PE, trace: str | None) -> Data:
         "cost": pe.cost_per_s,
         "power": None if pe.power_w is None else write_power(pe.power_w),
         "slice": write_duration(pe.slice_s) if pe.slice_s else None,
+        "quota": None if pe.quota is None else pe.quota.to_data(),
         "resource": None if pe.resource is None else pe.resource.to_dict(),
         "speeds": {kernel: speed_data(band) for kernel, band in pe.speeds.items()},
         "load": None if pe.load is None else pe.load.to_data(trace),

@@ -202,7 +202,8 @@ def _alike(scenario: Scenario, placement: Sequence[int], kept: Mapping[int, floa
     found, first = dict[int, int](), dict[tuple[object, ...], int]()
     for place, count in Counter(placement).items():
         pe = scenario.platform.pes[place]
-        key = (id(pe.speed_of(scenario.application.kernel)), id(pe.load), pe.cores, count, kept.get(place, 1.0))
+        own = id(pe.speed_of(scenario.application.kernel)), id(pe.load), pe.quota
+        key = (*own, pe.cores, count, kept.get(place, 1.0))
         found[place] = first.setdefault(key, place)
     return found
 
@@ -217,16 +218,17 @@ def kept_where(scenario: Scenario, placement: Sequence[int], units: int) -> dict
 
 
 def mean_share(pe: PE, *, processes: int = 1) -> float:
-    """Mean share of a core that the load of a PE leaves to each of our processes on it."""
+    """Mean share of a core that the load and the quota of a PE leave to each of our processes on it."""
+    most = 1.0 if pe.quota is None else pe.quota.cpu / processes
     if pe.load is None:
-        return min(1.0, pe.cores / processes)
+        return min(1.0, pe.cores / processes, most)
     left = availability(pe.load.trace.values, pe.load.rule, processes=processes, cores=pe.cores)
-    return float(np.average(left, weights=pe.load.trace.durations_s))
+    return min(most, float(np.average(left, weights=pe.load.trace.durations_s)))
 
 
 def _taken(pe: PE, processes: int) -> Callable[[float], float]:
     """How long each of our processes on a PE computes, by its seconds on an idle core."""
-    load = pe.load
+    load = pe.load if pe.quota is None else None
     if load is not None and not load.draws and load.trace.after_end == "cycle" and load.trace.times_s.size > 1:
         return load.taken(processes=processes, cores=pe.cores)
     share = mean_share(pe, processes=processes)

@@ -231,7 +231,8 @@ class _Kind:
     def pe(self, name: str, node: str) -> PE:
         """One of them."""
         said = self.form
-        rest = said.cpu, said.cores, said.cost, said.power, said.slice, self.resource
+        quota = None if said.quota is None else said.quota.quota()
+        rest = said.cpu, said.cores, said.cost, said.power, said.slice, self.resource, quota
         return PE(name, node, self.speeds, self.load, *rest)
 
 

@@ -356,14 +356,14 @@ class Scenario:
 
     @property
     def noisy(self) -> bool:
-        """Whether runs of one truth differ: by where a load starts, noise of speeds or the application, drawn units."""
+        """Whether runs of one truth differ: by where a load or a quota's period starts, noise, drawn units."""
         return self.noisy_but_for_loads or any(pe.load is not None and pe.load.draws for pe in self.platform.pes)
 
     @property
     def noisy_but_for_loads(self) -> bool:
         """Whether runs of one truth differ even if all loads start at the same time."""
         speeds = any(band.noise is not None for band in self.bands)
-        return speeds or self.application_spreads[1] or self.application.draws
+        return speeds or self.application_spreads[1] or self.application.draws or bool(self.platform.quotas)
 
     @property
     def application_spreads(self) -> tuple[bool, bool]:
@@ -543,6 +543,8 @@ class Scenario:
         if movable is None:
             can = "stencil, or matmul_2d with one column of processes"
             raise ScenarioError(f"{where}: units of {self.application.name} cannot move between iterations; take {can}")
+        if self.platform.quotas:
+            raise ScenarioError(f"{where}: it cannot be simulated under quotas of PEs; leave one of them out")
         if any(units < movable.quantum for units in configuration.partition):
             raise ScenarioError(f"{where}: a process has no units to begin with; give each {movable.quantum} or more")
         return movable

@@ -335,6 +335,8 @@ class Draws:
     """Where in the application's own noise each run lies, from 0 to 1, (replication,); None: 0.5 everywhere."""
     numbers: Ints | None = None
     """Number of each replication, by which the volumes of a farm's units are drawn; (replication,)."""
+    quota_places: Floats | None = None
+    """How much of the period of its quota each PE has behind it at tick 0, from 0 to 1; None: 0 everywhere."""
 
     def of(self, replications: slice | Ints) -> "Draws":
         """Of some of the replications."""
@@ -423,7 +425,19 @@ def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Dr
         for index, end_s in of_clock[clock]:
             starts[:, index] = drawn * end_s
     more = _of_application(scenario, first, truths, series)
-    return Draws(starts, positions, noise, truths, series, *more, first + np.arange(scenario.replications))
+    numbered = first + np.arange(scenario.replications)
+    return Draws(starts, positions, noise, truths, series, *more, numbered, _quota_places(scenario, first))
+
+
+def _quota_places(scenario: Scenario, first: int) -> Floats | None:
+    """See `Draws`: one draw for each control group, by the name of its first PE."""
+    platform = scenario.platform
+    if not platform.quotas:
+        return None
+    found = np.zeros((scenario.replications, len(platform.pes)))
+    for _, pes in platform.quotas:
+        found[:, pes] = _starts(scenario, first, f"quota of {platform.draw_names[pes[0]]}")[:, np.newaxis]
+    return found
 
 
 def draw_one(scenario: Scenario, replication: int) -> Draws:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from simulator import run
 from simulator.base.errors import ApportionError
@@ -18,7 +19,8 @@ from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Exchange, Program, Recv, Send
 from simulator.scenario_file.scenario import Application, Scenario
 from simulator.scenario_file.truths import truth_of
-from tests.agreement.scenarios import doubtful, scenarios, unshared
+from tests.agreement.scenarios import TICK, doubtful, scenarios, unshared
+from tests.support.programs import under_quotas
 
 EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "30"))
 MANY = 500
@@ -73,6 +75,27 @@ def test_programs_that_share_nothing_agree(scenario):
 @given(scenario=scenarios(careless=True))
 @quick
 def test_programs_that_may_deadlock_agree(scenario):
+    assert_same(scenario)
+
+
+@st.composite
+def limited(draw, made):
+    """Some scenarios with PEs under quotas."""
+    scenario = draw(made)
+    pes = draw(under_quotas(scenario.platform.pes, TICK))
+    return replace(scenario, platform=replace(scenario.platform, pes=pes))
+
+
+@given(scenario=limited(doubtful()))
+@quick
+def test_random_programs_agree_under_quotas(scenario):
+    assert_same(scenario)
+
+
+@pytest.mark.slow
+@given(scenario=limited(scenarios() | doubtful()))
+@settings(quick, max_examples=10_000)
+def test_ten_thousand_random_programs_agree_under_quotas(scenario):
     assert_same(scenario)
 
 

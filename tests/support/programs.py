@@ -10,7 +10,7 @@ from simulator.models.memory import MemoryLevel, MemoryUse
 from simulator.models.neighbours import Bandwidth, KernelUses, Occupancy, ShareTable, SharingDomain
 from simulator.models.network import LinkModel
 from simulator.platform.networks import Link, Listed, Network, Star
-from simulator.platform.nodes import PE, Load, Node, Platform
+from simulator.platform.nodes import PE, Load, Node, Platform, Quota
 from simulator.programs.columns import RULES, SelfScheduling, UnitSpread
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import (
@@ -224,6 +224,26 @@ def with_domains(draw):
     return replace(made, platform=platform, application=application), draws
 
 
+@st.composite
+def under_quotas(draw, pes, tick_s=1.0):
+    """PEs in control groups of one or several PEs of a node."""
+    periods = st.integers(2, 12).map(lambda ticks: ticks * tick_s)
+    groups = [Quota(draw(cpus), draw(periods), name) for name in ("one", "two")]
+    quotas = st.none() | st.builds(Quota, cpus, periods) | st.sampled_from(groups)
+    return tuple(replace(pe, quota=draw(quotas)) for pe in pes)
+
+
+@st.composite
+def with_quotas(draw, scenarios):
+    """As some scenarios, with control groups of one or several PEs of a node, and periods that begin at any tick."""
+    made, draws = draw(scenarios())
+    platform = replace(made.platform, pes=draw(under_quotas(made.platform.pes)))
+    shape = draws.load_starts_s.shape
+    places = np.array([[draw(st.integers(0, 11)) / 12 for _ in range(shape[1])] for _ in range(shape[0])])
+    return replace(made, platform=platform), replace(draws, quota_places=places)
+
+
+cpus = st.sampled_from([0.1, 0.25, 0.37, 0.5, 0.8, 1.0, 1.3])
 LEVELS = (("L2", 6.0, 0.1), ("L3", 14.0, 0.4), ("RAM", 0.0, 2.0))
 volumes = st.lists(st.integers(1, 12), min_size=1, max_size=2)
 USED = ("L2", "L3", "memory")

@@ -68,6 +68,16 @@ class Stepwise:
         """Requests that a pool serves later, and when."""
         self.m = {}
         self.kept = {}
+        self.quotas = []
+        """Of each control group its PEs, budget, period, phase."""
+        if costs.quotas is not None:
+            quotas, phases = costs.quotas, costs.quotas.phases[replication].tolist()
+            self.quotas = list(
+                zip(quotas.members, quotas.budgets.tolist(), quotas.periods.tolist(), phases, strict=True)
+            )
+        self.used = [0] * len(self.quotas)
+        self.standing = set()
+        """PEs whose control group has used its quota."""
         self.now = 0
 
     def cost(self, values, row):
@@ -104,11 +114,12 @@ class Stepwise:
     # What is due ends, phase a
 
     def ended(self):
+        self.use()
         for process, (pe, left, _) in list(self.computing.items()):
             table = service_table(self.scenario.platform.pes[pe], self.m[pe], tick_s=self.tick_s)
             at = self.starts[pe] + self.now
             grown = service(table, at) - service(table, at - 1)
-            still = left - self.kept.get(process, FULL) * grown
+            still = left - (0 if pe in self.standing else self.kept.get(process, FULL) * grown)
             self.computing[process] = (pe, still, None)
             if still <= 0:
                 del self.computing[process]
@@ -122,6 +133,16 @@ class Stepwise:
                     one.over = self.now
             elif one.ends == self.now:
                 one.over = self.now
+
+    def use(self):
+        """What control groups used in the last tick."""
+        for number, (pes, _, _, _) in enumerate(self.quotas):
+            for pe in pes:
+                if self.m.get(pe) and pe not in self.standing:
+                    table = service_table(self.scenario.platform.pes[pe], self.m[pe], tick_s=self.tick_s)
+                    at, last = self.starts[pe] + self.now, int(table.knots[-1])
+                    if table.after_end != "error" or at <= last:
+                        self.used[number] += self.m[pe] * (service(table, at) - service(table, at - 1))
 
     # Processes advance, phase b
 
@@ -324,10 +345,21 @@ class Stepwise:
             self.m[pe] = sum(place == pe for place, _, _ in self.computing.values())
             if self.columns.polls:
                 self.m[pe] += sum(self.polls(process) for process, place in enumerate(self.placement) if place == pe)
+        self.stand()
         if self.costs.sharing is not None:
-            self.kept = {process: self.keeps(process) for process in self.computing}
+            running = [process for process in self.computing if self.placement[process] not in self.standing]
+            self.kept = {process: self.keeps(process) for process in running}
         if self.costs.contention == "fair":
             self.rates()
+
+    def stand(self):
+        self.standing = set()
+        busy = {place for place, _, _ in self.computing.values()}
+        for number, (pes, budget, period, phase) in enumerate(self.quotas):
+            if (self.now + phase) % period == 0:
+                self.used[number] = 0
+            if self.used[number] >= budget and busy.intersection(pes):
+                self.standing.update(pes)
 
     # Sharing domains, straight from the text
 
@@ -347,6 +379,8 @@ class Stepwise:
         sharing, c = self.costs.sharing, self.c
         kind = sharing.domains[int(sharing.slots[pe, slot])].kind
         units = self.load(pe) * int(sharing.load_demands[c, pe, slot]) // 1024
+        if pe in self.standing:
+            return units
         for process, (place, _, _) in self.computing.items():
             if place == pe and process != without:
                 units += int(sharing.demands[c, process, slot])
@@ -362,7 +396,8 @@ class Stepwise:
                 continue
             domain, others = sharing.domains[number], 0
             for place in domain.pes:
-                cores, m, load = self.scenario.platform.pes[place].cores, self.m[place], self.load(place)
+                cores, load = self.scenario.platform.pes[place].cores, self.load(place)
+                m = 0 if place in self.standing else self.m[place]
                 at = sharing.slots[place].tolist().index(number)
                 units = self.on(place, at, process)
                 if domain.kind != "cache" and m + load / 1024 > cores:

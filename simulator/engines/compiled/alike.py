@@ -26,7 +26,7 @@ def do_block(block: Block, do: Callable[[Block], Outcome]) -> Outcome:
     """Do all runs of a block, those that come out alike once; `do` does all runs of a block one by one."""
     costs, (configurations, replications, _) = block.costs, block.shape
     varied = any(ticks.shape[1] > 1 for ticks in (costs.nominal_ticks, costs.ticks, *costs.farm_ticks))
-    if replications == 1 or varied or any(block.logged):
+    if replications == 1 or varied or any(block.logged) or costs.quotas is not None:
         return do(block)
     calm_until = np.array([_calm_until(block, row) for row in costs.placement])
     if costs.sharing is not None and costs.sharing.presses.any():  # loads press, whatever they leave to their own PEs

@@ -248,7 +248,7 @@ ALONE = 200_000
 def takes(block: Block) -> bool:
     """Whether a block can take this path."""
     kinds, costs = block.kinds, block.costs
-    if kinds[Kind.FARM] or costs.sharing is not None:
+    if kinds[Kind.FARM] or costs.sharing is not None or costs.quotas is not None:
         return False
     if kinds[Kind.RECV] + kinds[Kind.EXCHANGE] > 0 and ANY in (costs.columns.partner.min(), costs.columns.source.min()):
         return False

@@ -45,6 +45,7 @@ from simulator.engines.compiled.memory import (
     processes,
     pulls,
     queue,
+    quotas,
     slots,
     tables,
     ticks,
@@ -65,7 +66,8 @@ from simulator.engines.compiled.queues import (
     schedule,
     take_first,
 )
-from simulator.engines.compiled.shares import compute, evaluate, next_done, raise_faults, settle, touch, wait_busily
+from simulator.engines.compiled.quotas import touch, touch_quota
+from simulator.engines.compiled.shares import compute, evaluate, next_done, raise_faults, settle, wait_busily
 from simulator.engines.compiled.transfers import (
     FAIRLY,
     IDLE,
@@ -106,6 +108,7 @@ def reset(w: Words) -> None:
     w[W.STATUS], w[W.FAULT], w[W.LIVE] = RUNNING, NONE, w[W.PROCESS_COUNT]
     w[W.READY], w[W.DIRTY_PE], w[W.DIRTY_LINK], w[W.STARTING], w[W.PE_FAULT] = NONE, NONE, NONE, NONE, NONE
     events = w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + w[W.PE_COUNT] + w[W.LINK_COUNT] + w[W.GROUP_COUNT]
+    events += w[W.QUOTA_COUNT]
     for event in range(events):
         queue(w)[event].place = 0
     _reset_processes(w)
@@ -116,6 +119,11 @@ def reset(w: Words) -> None:
         pe.served, pe.settled, pe.base, pe.running, pe.polling, pe.m = 0, 0, 0, 0, 0, 0
         pe.begin, pe.end = 0, -1
         pe.next_dirty, pe.load_now = OUTSIDE, 0
+        pe.stands, pe.runnable = 0, 0
+    w[W.DIRTY_QUOTA] = NONE
+    for number in range(w[W.QUOTA_COUNT]):
+        quota = quotas(w)[number]
+        quota.used, quota.settled, quota.stands, quota.next_dirty = 0, 0, 0, OUTSIDE
     for number in range(w[W.LINK_COUNT]):
         link = links(w)[number]
         link.rate, link.since, link.served, link.mark, link.crossing, link.count = 0, 0, 0, 0, 0, 0
@@ -335,7 +343,7 @@ def _finish_instant(w: Words) -> None:
         _grant_pulls(w)
     if w[W.CONTENTION] == IN_TURN:
         grant_links(w)
-    if w[W.DIRTY_PE] != NONE or w[W.DIRTY_GROUP] != NONE or w[W.DIRTY_DOMAIN] != NONE:
+    if w[W.DIRTY_PE] != NONE or w[W.DIRTY_GROUP] != NONE or w[W.DIRTY_DOMAIN] != NONE or w[W.DIRTY_QUOTA] != NONE:
         evaluate(w)
     raise_faults(w)
     if w[W.CONTENTION] == FAIRLY and w[W.STATUS] == RUNNING:
@@ -360,7 +368,7 @@ def _advance(w: Words) -> None:
 
 @subroutine
 def _end(w: Words, number: int) -> None:
-    """What is due: of a process, a transfer, a PE or a group of flows, in the order of their ids."""
+    """What is due: of a process, a transfer, a PE, a group of flows or a control group, in the order of their ids."""
     if number < w[W.PROCESS_COUNT]:
         _process_due(w, number)
         return
@@ -373,8 +381,10 @@ def _end(w: Words, number: int) -> None:
         number -= w[W.PE_COUNT]
         if number < w[W.LINK_COUNT]:
             flows_due(w, number)
-        else:
+        elif number < w[W.LINK_COUNT] + w[W.GROUP_COUNT]:
             _group_due(w, number - w[W.LINK_COUNT])
+        else:
+            touch_quota(w, number - w[W.LINK_COUNT] - w[W.GROUP_COUNT])
         return
     if pes(w)[number].domains:
         touch(w, number)  # its load changes

@@ -75,6 +75,9 @@ class W(IntEnum):
     LOAD_VALUES = 109
     PRESENT = 110
     PRESSED = 111
+    # Addresses of control groups with quotas, and of their PEs (int64)
+    QUOTAS = 112
+    QUOTA_MEMBERS = 113
     # Sizes
     PROCESS_COUNT = 30
     SLOT_COUNT = 31
@@ -90,6 +93,7 @@ class W(IntEnum):
     GROUP_COUNT = 41
     DOMAIN_COUNT = 42
     SHARING_SLOTS = 43
+    QUOTA_COUNT = 44
     # State
     NOW = 50
     STATUS = 51
@@ -114,6 +118,7 @@ class W(IntEnum):
     DIRTY_DOMAIN = 70
     DIRTY_GROUP = 71
     GROUP_FAULT = 72
+    DIRTY_QUOTA = 73
     COUNT = 80
     END = 120
 
@@ -161,10 +166,17 @@ PE_STATE = _record(
     served="i8", settled="i8", base="i8", begin="i8", end="i8", rate="f8", load="f8",
     domains="i1", free="i1", load_cycles="i1", cores="i8", load_now="i8", load_first="i8", load_after="i8",
     load_end="i8", group_first="i8", group_end="i8",
+    stands="i1", quota="i8", runnable="i8",
 )  # fmt: skip
 """`begin`, `end`, `load`: the piece of its trace that the PE is in, `end` -1 if none is known; `rate`, `base`: share of
 one process now, and what it has attained since the beginning of the piece or, if none is known, of the trace.
-`domains` and what follows: of PEs in sharing domains; `free`: whether each of its processes always has a core."""
+`domains` and what follows: of PEs in sharing domains; `free`: whether each of its processes always has a core.
+`stands`: whether its control group (`quota`, NONE for none) has used its quota; `runnable`: processes when that was
+settled."""
+QUOTA = _record(
+    budget="i8", period="i8", phase="i8", used="i8", settled="i8", stands="i1", first="i8", end="i8", next_dirty="i8"
+)
+"""`used`: in the period under way, when it was `settled`; `first` to `end`: its PEs in `QUOTA_MEMBERS`."""
 GROUP = _record(
     high="i8", low="i8", share="i8", mark="i8", settled="i8", first="i8", running="i8", planned="i8", planned_low="i8",
     m="i8", pe="i8", process="i8", next_dirty="i8", most="i8",
@@ -290,6 +302,8 @@ load_knots = _view(W.LOAD_KNOTS, np.dtype(np.int64))
 load_values = _view(W.LOAD_VALUES, np.dtype(np.int64))
 present = _view(W.PRESENT, np.dtype(np.int64))
 pressed = _view(W.PRESSED, np.dtype(np.int64))
+quotas = _view(W.QUOTAS, QUOTA)
+quota_members = _view(W.QUOTA_MEMBERS, np.dtype(np.int64))
 _tables = tuple(
     _view(W.SERVICES + place, np.float64 if hint is Floats else np.int64)
     for place, hint in enumerate(ServiceTables.__annotations__.values())

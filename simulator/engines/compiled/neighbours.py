@@ -35,7 +35,8 @@ from simulator.engines.compiled.memory import (
     table_of,
 )
 from simulator.engines.compiled.queues import cancel, pop, push, schedule
-from simulator.engines.compiled.service import EXACT, OVERFLOW, attained_at, tick_when
+from simulator.engines.compiled.quotas import attained_by, touch
+from simulator.engines.compiled.service import EXACT, OVERFLOW, tick_when
 from simulator.engines.costs import LAST_TICK
 from simulator.engines.costs.sharing import CACHE, FULL, MEMORY, ONE, PARTS
 
@@ -96,13 +97,13 @@ def _appear(w: Words, process: int, change: int) -> None:
         present(w)[at] += amount
         if change > 0 and domain.running == 0:
             for place in range(domain.loaded_first, domain.loaded_end):
-                touch_pe(w, loaded(w)[place])
+                touch(w, loaded(w)[place])
         domain.running += change
         if pe.free and amount != 0:
             domain.total += amount
             _touch_domain(w, number)
     if not pe.free:
-        touch_pe(w, one.pe)
+        touch(w, one.pe)
     _touch_group(w, one.group)
 
 
@@ -120,16 +121,7 @@ def poll(w: Words, number: int, change: int) -> None:
                 domains(w)[domain].total += ONE * change
                 _touch_domain(w, domain)
     if not pe.free:
-        touch_pe(w, number)
-
-
-@callee
-def touch_pe(w: Words, number: int) -> None:
-    """A PE is re-evaluated at the end of this instant."""
-    pe = pes(w)[number]
-    if pe.next_dirty == OUTSIDE:
-        pe.next_dirty = w[W.DIRTY_PE]
-        w[W.DIRTY_PE] = number
+        touch(w, number)
 
 
 @callee
@@ -178,14 +170,14 @@ def evaluate_pe(w: Words, number: int) -> None:
     """What presses on a PE that is not free, and when its load changes."""
     pe, count = pes(w)[number], w[W.SHARING_SLOTS]
     load, change = _load_at(w, number)
-    pe.m, pe.load_now, awaited = pe.running + pe.polling, load, False
+    pe.m, pe.load_now, awaited = 0 if pe.stands else pe.running + pe.polling, load, False
     over = PARTS * pe.m + load > PARTS * pe.cores
     for slot in range(count):
         at = number * count + slot
         domain = sharing_slots(w)[at]
         if domain < 0:
             continue
-        units = present(w)[at] + load * load_demands(w)[at] // PARTS
+        units = (0 if pe.stands else present(w)[at]) + load * load_demands(w)[at] // PARTS
         if over and domains(w)[domain].kind != CACHE:
             units = units * PARTS * pe.cores // (PARTS * pe.m + load)
         awaited |= domains(w)[domain].running > 0
@@ -254,7 +246,10 @@ def _evaluate_group(w: Words, number: int) -> int:
     """A group's share and its next end; 0, or why that cannot be told."""
     group, now = groups(w)[number], w[W.NOW]
     event = w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + w[W.PE_COUNT] + w[W.LINK_COUNT] + number
-    if group.running == 0:
+    if group.running == 0 or pes(w)[group.pe].stands:
+        if group.running > 0:
+            settle_group(w, number)
+            group.share, group.planned = 0, NONE
         cancel(w, event)
         return 0
     share: int = _share_of(w, number)
@@ -301,11 +296,6 @@ def _when(w: Words, table: int, attained: int, near: int) -> int:
     return tick_when(services(w), table, attained, near)
 
 
-@subroutine
-def _reached_under(w: Words, table: int, tick: int) -> int:
-    return attained_at(services(w), table, tick)
-
-
 @callee
 def _reached(w: Words, number: int, now: int) -> int:
     """What one of `m` attains of a group's PE by now."""
@@ -313,14 +303,15 @@ def _reached(w: Words, number: int, now: int) -> int:
     pe = pes(w)[group.pe]
     if pe.free and now <= EXACT:
         return now
-    return _reached_under(w, pe.table + group.m - 1, pe.start + now)
+    return attained_by(w, pe.table + group.m - 1, pe.start + now)
 
 
 @subroutine
 def settle_group(w: Words, number: int) -> None:
     """Bring what a group has attained up to now, at the share that has held so far."""
     group, now = groups(w)[number], w[W.NOW]
-    if group.settled == now:
+    if group.settled == now or group.share == 0:  # it stood
+        group.settled = now
         return
     reached = _reached(w, number, now)
     grown = reached - group.mark

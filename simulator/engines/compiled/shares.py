@@ -5,14 +5,25 @@ It is brought up to now before anything on it changes, and its next end is found
 """
 
 from simulator.engines.compiled.cache import subroutine
-from simulator.engines.compiled.memory import NONE, OUTSIDE, W, Words, pes, processes, services, targets
+from simulator.engines.compiled.memory import (
+    NONE,
+    OUTSIDE,
+    W,
+    Words,
+    pes,
+    processes,
+    quota_members,
+    quotas,
+    services,
+    targets,
+)
 from simulator.engines.compiled.neighbours import evaluate_groups, evaluate_pe, join, poll
 from simulator.engines.compiled.queues import ENDED_TRACE, PAST_LAST_TICK, RUNNING, STALLED, cancel, pop, push, schedule
+from simulator.engines.compiled.quotas import attained_by, settle_quota, touch
 from simulator.engines.compiled.service import (
     EXACT,
     NEVER,
     OVERFLOW,
-    attained_at,
     grown,
     piece_at,
     rate_in,
@@ -69,7 +80,7 @@ def _end_alone(w: Words, number: int, now: int, nominal: int) -> int:
         steps = steps_in(pe.rate, grown(pe.rate, tick - pe.begin) + nominal, pe.end - pe.begin)
         if steps >= 0:
             return pe.begin + steps - pe.start
-    attained = _attained(w, pe.table, tick)
+    attained = attained_by(w, pe.table, tick)
     if attained < 0:
         return attained
     if nominal > 2 * LAST_TICK - 1 - attained:
@@ -84,12 +95,6 @@ def _find_piece(w: Words, number: int, table: int, tick: int) -> None:
     pe, tables = pes(w)[number], services(w)
     pe.begin, pe.end, pe.load = piece_at(tables, table, tick)
     pe.rate = rate_in(tables, table, pe.load)
-
-
-@subroutine
-def _attained(w: Words, table: int, tick: int) -> int:
-    """See `attained_at`."""
-    return attained_at(services(w), table, tick)
 
 
 @subroutine
@@ -114,19 +119,13 @@ def wait_busily(w: Words, process: int, change: int) -> None:
 
 
 @subroutine
-def touch(w: Words, number: int) -> None:
-    """A PE is re-evaluated at the end of this instant."""
-    pe = pes(w)[number]
-    if pe.next_dirty == OUTSIDE:
-        pe.next_dirty = w[W.DIRTY_PE]
-        w[W.DIRTY_PE] = number
-
-
-@subroutine
 def settle(w: Words, number: int) -> None:
     """Bring up to now what each process on a PE has attained, at the number of processes that has held so far."""
     pe, now = pes(w)[number], w[W.NOW]
     if pe.settled == now or pe.running == 0:
+        return
+    if pe.stands:
+        pe.settled = now
         return
     tick = pe.start + now
     if tick <= pe.end:
@@ -135,8 +134,8 @@ def settle(w: Words, number: int) -> None:
         pe.base = reached
     else:
         table = pe.table + pe.m - 1
-        base = pe.base if pe.end < 0 else _attained(w, table, pe.start + pe.settled)
-        pe.served += _attained(w, table, tick) - base
+        base = pe.base if pe.end < 0 else attained_by(w, table, pe.start + pe.settled)
+        pe.served += attained_by(w, table, tick) - base
         pe.base = NONE
     pe.settled = now
 
@@ -144,6 +143,8 @@ def settle(w: Words, number: int) -> None:
 @subroutine
 def evaluate(w: Words) -> None:
     """The number of runnable processes of every PE on which something changed, and its next end."""
+    if w[W.DIRTY_QUOTA] != NONE:
+        _settle_quotas(w)
     number = w[W.DIRTY_PE]
     w[W.DIRTY_PE] = NONE
     while number != NONE:
@@ -162,10 +163,31 @@ def evaluate(w: Words) -> None:
 
 
 @subroutine
+def _settle_quotas(w: Words) -> None:
+    """Have the PEs of control groups stand that used up their quotas, and go on in a new period."""
+    number = w[W.DIRTY_QUOTA]
+    w[W.DIRTY_QUOTA] = NONE
+    while number != NONE:
+        quota = quotas(w)[number]
+        if settle_quota(w, number):
+            for place in range(quota.first, quota.end):
+                member = quota_members(w)[place]
+                pe = pes(w)[member]
+                if not pe.domains:
+                    settle(w, member)
+                    pe.base = NONE
+                pe.stands = quota.stands
+                touch(w, member)
+        following = quota.next_dirty
+        quota.next_dirty = OUTSIDE
+        number = following
+
+
+@subroutine
 def _evaluate(w: Words, number: int) -> None:
     pe, now = pes(w)[number], w[W.NOW]
     event = w[W.PROCESS_COUNT] + w[W.SLOT_COUNT] + number
-    if pe.running == 0:
+    if pe.running == 0 or pe.stands:
         cancel(w, event)
         return
     m = pe.running + pe.polling
@@ -186,7 +208,7 @@ def _evaluate(w: Words, number: int) -> None:
             schedule(w, event, pe.begin + steps - pe.start)
             return
     pe.m, pe.end = m, -1
-    pe.base = _attained(w, table, tick)
+    pe.base = attained_by(w, table, tick)
     if pe.base < 0:
         _fault(w, number, pe.base)
         return

@@ -362,6 +362,7 @@ class Workspace:
         self._place_processes()
         self._place_others()
         self._place_sharing()
+        self._place_quotas()
         self._make_slots(min(self._most_slots, columns.processes + FEW_SLOTS))
 
     @property
@@ -384,6 +385,8 @@ class Workspace:
         self._place(configuration, starts)
         self._group(configuration, starts)
         self._charge(configuration, replication)
+        if self._layout.costs.quotas is not None:
+            self._kept[W.QUOTAS]["phase"] = self._layout.costs.quotas.phases[replication]
         begin, end = log or (None, None)
         self.w[W.BEGAN] = 0 if begin is None else begin.ctypes.data
         self.w[W.ENDED] = 0 if end is None else end.ctypes.data
@@ -467,6 +470,7 @@ class Workspace:
         self._keep(W.NODES, np.zeros(count * self._layout.hops, memory.NODE))
         events = int(self.w[W.PROCESS_COUNT]) + count + int(self.w[W.PE_COUNT]) + links
         events += int(self.w[W.PROCESS_COUNT]) if self._layout.costs.sharing is not None else 0
+        events += int(self.w[W.QUOTA_COUNT])
         self._keep(W.QUEUE, np.zeros(events + 1, memory.QUEUE))
         shares = self.w[W.CONTENTION] != 0
         self._keep(W.REQUESTS, np.zeros(count if shares else 0, memory.ENTRY))
@@ -478,12 +482,27 @@ class Workspace:
         placement = layout.costs.placement[configuration]
         pes = self._kept[W.PES]
         counts = np.bincount(placement, minlength=pes.size)
-        alone = counts <= layout.room
+        alone = (counts <= layout.room) & (pes["quota"] == NONE)
         pes["first"], pes["alone"] = np.cumsum(counts) - counts, alone
         pes["table"], pes["start"] = tables.of_pe, starts
         processes = self._kept[W.PROCESSES]
         processes["pe"] = placement
         processes["keeps_time"] = layout.costs.columns.polls & ~alone[placement]
+
+    def _place_quotas(self) -> None:
+        """Control groups, and which PEs they hold."""
+        quotas, pes = self._layout.costs.quotas, self._kept[W.PES]
+        pes["quota"] = NONE
+        if quotas is None:
+            return
+        made, sizes = np.zeros(quotas.budgets.size, memory.QUOTA), [len(members) for members in quotas.members]
+        made["budget"], made["period"] = quotas.budgets, quotas.periods
+        made["first"], made["end"] = np.cumsum(sizes) - sizes, np.cumsum(sizes)
+        members = np.concatenate(quotas.members).astype(np.int64)
+        pes["quota"][members] = np.repeat(np.arange(made.size), sizes)
+        self._keep(W.QUOTAS, made)
+        self._keep(W.QUOTA_MEMBERS, members)
+        self.w[W.QUOTA_COUNT] = made.size
 
     def _place_sharing(self) -> None:
         """What all configurations have in common of sharing domains."""
@@ -515,7 +534,7 @@ class Workspace:
             return
         pes, processes = self._kept[W.PES], self._kept[W.PROCESSES]
         unloaded = np.array([load is None for load in sharing.loads])
-        free = (pes["alone"] == 1) & unloaded & (starts == 0)
+        free = (pes["alone"] == 1) & unloaded & (starts == 0)  # so without a quota
         inside = sharing.inside[configuration]
         pes["domains"], pes["free"] = inside, free
         pes["alone"] = (pes["alone"] == 1) & ~inside

@@ -11,6 +11,7 @@ from simulator.engines.costs.lowering import (
     start_ticks,
 )
 from simulator.engines.costs.messages import UNITS_PER_BYTE
+from simulator.engines.costs.quotas import Quotas
 from simulator.engines.costs.sharing import FULL, Sharing
 from simulator.engines.costs.ticks import LAST_TICK, TICKS_S, TickOverflowError, Ticks, to_ticks
 
@@ -23,6 +24,7 @@ __all__ = [
     "UNITS_PER_BYTE",
     "Costs",
     "Loops",
+    "Quotas",
     "ServiceTable",
     "Sharing",
     "TickOverflowError",

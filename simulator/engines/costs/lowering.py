@@ -16,6 +16,7 @@ from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.base.machine import check_room
 from simulator.engines.costs.messages import MAX_BYTES, alone_s, capacities, message_costs, sent_of
+from simulator.engines.costs.quotas import Quotas, quotas_of
 from simulator.engines.costs.sharing import Sharing, all_domains, sharing_of
 from simulator.engines.costs.ticks import LAST_TICK, TickOverflowError, Ticks, rounded, to_ticks
 from simulator.models.load import AfterEnd, availability
@@ -346,6 +347,8 @@ class Costs:
     contention: Contention
     sharing: Sharing | None = None
     """What processes lose to neighbours; None where nobody can lose anything."""
+    quotas: Quotas | None = None
+    """What control groups grant; None where none has a quota that can bind."""
     loops: Loops | None = None
     """Where of a loop one turn is lowered, those loops."""
     shared: dict[str, Any] = field(default_factory=dict)
@@ -545,6 +548,7 @@ def _block(
         data_rows=tuple(rows for _, rows in data),
         contention=platform.network.contention,
         sharing=sharing_of(scenario, columns, placement, pages(scenario, columns, placement), tick_s=tick_s),
+        quotas=quotas_of(platform, draws, tick_s=tick_s),
         **_moving(platform, columns, placement, tick_s=tick_s),
     )
 
@@ -585,6 +589,7 @@ def _in_truth(costs: Costs, truth: Scenario, replications: range, *, tick_s: flo
         replications=replications,
         nominal_ticks=_of_rows(costs.nominal_ticks, rows),
         farm_ticks=tuple(_of_rows(ticks, rows) for ticks in costs.farm_ticks),
+        quotas=None if costs.quotas is None else costs.quotas.of(rows),
         **changed,
     )
 

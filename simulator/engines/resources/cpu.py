@@ -1,4 +1,7 @@
-"""PEs under load, one process alone or several in equal parts: attained service and its inverse in exact integers."""
+"""PEs under load, one process alone or several in equal parts: attained service and its inverse in exact integers.
+
+A control group with a quota has several of them stand at times, see `ControlGroup`.
+"""
 
 import heapq
 from bisect import bisect_left, bisect_right
@@ -6,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from math import ceil, floor
+from typing import Protocol
 
 import simpy
 
@@ -43,6 +47,10 @@ class Service:
         piece = bisect_right(self._knots, inside) - 1
         gained = floor(self._rates[piece] * (inside - self._knots[piece]))
         return laps * self._total + min(self._attained[piece] + gained, self._attained[piece + 1])
+
+    def known(self, tick: int) -> int:
+        """As `at`, and after a trace that ends what was attained by then."""
+        return self.at(min(tick, self._end) if self._after_end == "error" else tick)
 
     def when(self, attained: int) -> int | None:
         """The least tick by which `attained` (above 0) is reached; None if it never is.
@@ -114,6 +122,18 @@ class Site:
     """What one of so many processes attains."""
     start: int
     """Tick of its load's trace at which the run starts."""
+    group: "ControlGroup | None" = None
+    """Its control group, if that has a quota."""
+
+    @property
+    def stands(self) -> bool:
+        """Whether its control group has used what its quota grants."""
+        return self.group is not None and self.group.stands
+
+    def changed(self) -> None:
+        """Who is runnable on it has changed, which its control group has to know."""
+        if self.group is not None:
+            self.group.changed()
 
 
 def end_of(service: Service, pe: str, attained: int) -> int:
@@ -187,23 +207,44 @@ class SharedPE:
         """Target and `m` that the wake-up in force was planned for."""
         self._wake: simpy.Event | None = None
 
+        self._stood = False
+        """Whether its control group stood since then."""
+        if site.group is not None:
+            site.group.add(self, site)
+
+    @property
+    def runnable(self) -> int:
+        """Processes that compute or poll."""
+        return len(self._running) + len(self._arrived) + self._polling
+
+    @property
+    def computes(self) -> bool:
+        """Whether anything does."""
+        return bool(self._running or self._arrived)
+
     def compute(self, nominal_ticks: int, process: int) -> simpy.Event:
         """Join with `nominal_ticks` of work; the event happens when they are attained."""
         done = Occurrence(self._env)
         self._arrived.append((nominal_ticks, process, done))
-        self._instant.ask(Phase.PES, self._settle, self._site.index)
+        self.reconsider()
+        self._site.changed()
         return done
 
     def poll(self, change: int) -> None:
         """One process more, or less, waits for others and keeps the PE busy with that."""
         self._polling += change
         if self._running:
-            self._instant.ask(Phase.PES, self._settle, self._site.index)
+            self.reconsider()
+        self._site.changed()
+
+    def reconsider(self) -> None:
+        """Find the next end again at the end of this instant."""
+        self._instant.ask(Phase.PES, self._settle, self._site.index)
 
     def _advance(self, now: int) -> None:
         """Bring the attained service up to now, at the number of processes that has held so far."""
         if now > self._settled:
-            if self._running:
+            if self._running and not self._stood:
                 mark = self._in_force.at(self._start + now)
                 self._attained += mark - self._mark
                 self._mark = mark
@@ -218,11 +259,14 @@ class SharedPE:
         if not running:
             return
         target, shared_by, at = running[0][0], len(running) + self._polling, self._start + now
+        if self._site.stands:
+            self._stood, self._planned, self._wake = True, None, None
+            return
         if self._planned == (target, shared_by):
             return
         self._planned = target, shared_by
-        if shared_by != self._shared_by:
-            self._shared_by, self._in_force = shared_by, self._service(shared_by)
+        if shared_by != self._shared_by or self._stood:
+            self._shared_by, self._in_force, self._stood = shared_by, self._service(shared_by), False
             self._mark = self._in_force.at(at)
         end = end_of(self._in_force, self._site.name, self._mark + target - self._attained)
         self._wake = simpy.Timeout(self._env, end - at)
@@ -240,4 +284,73 @@ class SharedPE:
             done.succeed()
         if not self._running:
             self._shared_by = 0  # `_mark` is not kept up meanwhile
-        self._instant.ask(Phase.PES, self._settle, self._site.index)
+        self.reconsider()
+        self._site.changed()
+
+
+class Limited(Protocol):
+    """A PE whose control group has a quota: who is runnable, and whether anything computes, may make it stand."""
+
+    @property
+    def runnable(self) -> int: ...  # noqa: D102 - as in SharedPE
+    @property
+    def computes(self) -> bool: ...  # noqa: D102
+    def reconsider(self) -> None: ...  # noqa: D102
+
+
+class ControlGroup:
+    """PEs that share a quota: what they used of it in the period under way, and whether they stand until that ends."""
+
+    def __init__(self, env: Clock, instant: Instant, *, budget: int, period: int, phase: int) -> None:
+        self._env, self._instant = env, instant
+        self._budget, self._period, self._phase = budget, period, phase
+        self._pes: list[tuple[Limited, Site]] = []
+        self._running: list[tuple[int, Site]] = []
+        """Runnable processes of each PE since it was settled."""
+        self._settled = self._used = 0
+        self.stands = False
+        self._wake: simpy.Event | None = None
+
+    def add(self, pe: Limited, site: Site) -> None:
+        """A PE with processes of ours."""
+        self._pes.append((pe, site))
+
+    def changed(self) -> None:
+        """Who is runnable on its PEs has changed."""
+        self._instant.ask(Phase.QUOTAS, self._settle, self._pes[0][1].index)
+
+    def _used_between(self, begin: int, end: int) -> int:
+        """Processor time that the runnable processes use where nobody stands."""
+        used = 0
+        for runnable, site in self._running:
+            service = site.service(runnable)
+            used += runnable * (service.known(site.start + end) - service.known(site.start + begin))
+        return used
+
+    def _settle(self) -> None:
+        now = self._env.now
+        if now > LAST_TICK:
+            raise TickOverflowError
+        begin = now - (now + self._phase) % self._period
+        if self._settled < begin:
+            self._used, self._settled = 0, begin
+        if self._used < self._budget:
+            self._used += self._used_between(self._settled, now)
+        self._settled = now
+        self._running = [(pe.runnable, site) for pe, site in self._pes if pe.runnable]
+        computes, stood = any(pe.computes for pe, _ in self._pes), self.stands
+        self.stands = computes and self._used >= self._budget
+        if self.stands != stood:
+            for pe, _ in self._pes:
+                pe.reconsider()
+        self._wake = self._plan(begin + self._period) if computes else None
+
+    def _plan(self, end: int) -> simpy.Event:
+        """Come back when the quota is used up, or at the latest when the period ends."""
+        now, missing = self._env.now, self._budget - self._used
+        if not self.stands:
+            later = range(now + 1, end)
+            end = now + 1 + bisect_left(later, missing, key=lambda tick: self._used_between(now, tick))
+        wake = simpy.Timeout(self._env, end - now)
+        wake.callbacks.append(lambda wake: self.changed() if wake is self._wake else None)
+        return wake

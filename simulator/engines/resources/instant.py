@@ -61,9 +61,10 @@ class Phase(IntEnum):
     ANYONE = 1
     PULLS = 2
     LINKS = 3
-    NEIGHBOURS = 4
-    PES = 5
-    FLOWS = 6
+    QUOTAS = 4
+    NEIGHBOURS = 5
+    PES = 6
+    FLOWS = 7
 
 
 class Instant:

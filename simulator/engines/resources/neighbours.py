@@ -50,7 +50,7 @@ class Neighbourhood:
             pe = self._pes.get(number)
             if pe is not None:
                 changed = False
-                for computation in pe.present():
+                for computation in () if pe.stands else pe.present():
                     share = self._share(number, pe, computation.process, pressed)
                     changed |= share != computation.next_share
                     computation.next_share = share
@@ -74,6 +74,8 @@ class Neighbourhood:
         kind, pe = self._kinds[self._slots[number][slot]], self._pes.get(number)
         units = self._load(number) * self._load_demands[number][slot] // PARTS
         if pe is not None:
+            if pe.stands:
+                return units
             units += sum(self._demands[computation.process][slot] for computation in pe.present())
             units += ONE * pe.polling if kind not in (CACHE, MEMORY) else 0
         return units
@@ -142,13 +144,26 @@ class DomainPE:
         """Processes that wait for others and keep it busy with that."""
         self._service = site.service(1)
         self._mark = 0
+        self._stood = False
         self._wake: simpy.Event | None = None
         neighbourhood.add(site.index, self)
+        if site.group is not None:
+            site.group.add(self, site)
+
+    @property
+    def runnable(self) -> int:
+        """Processes that compute or poll."""
+        return len(self._running) + len(self._arrived) + self.polling
+
+    @property
+    def stands(self) -> bool:
+        """Whether its control group has used what its quota grants."""
+        return self._site.stands
 
     @property
     def m(self) -> int:
-        """Runnable processes."""
-        return len(self._running) + len(self._arrived) + self.polling
+        """Runnable processes that do not stand."""
+        return 0 if self.stands else self.runnable
 
     @property
     def computes(self) -> bool:
@@ -164,17 +179,23 @@ class DomainPE:
         """Join with `nominal_ticks` of work; the event happens when they are attained."""
         done = Occurrence(self._env)
         self._arrived.append(_Computation(process, self._env.now, nominal_ticks * FULL, done))
-        self._neighbourhood.changed(self._site.index)
+        self.reconsider()
+        self._site.changed()
         return done
 
     def poll(self, change: int) -> None:
         """One process more, or less, waits for others and keeps the PE busy with that."""
         self.polling += change
+        self.reconsider()
+        self._site.changed()
+
+    def reconsider(self) -> None:
+        """Find shares again at the end of this instant."""
         self._neighbourhood.changed(self._site.index)
 
     def _advance(self, now: int) -> None:
         """Up to now, at the shares and the number of processes that have held so far."""
-        if self._running:
+        if self._running and not self._stood:
             mark = self._service.at(self._site.start + now)
             for computation in self._running:
                 computation.left -= computation.share * (mark - self._mark)
@@ -186,8 +207,8 @@ class DomainPE:
         self._advance(now)
         self._running += self._arrived
         self._arrived.clear()
-        self._wake = None
-        if not self._running:
+        self._wake, self._stood = None, self.stands
+        if not self._running or self._stood:
             return
         for computation in self._running:
             computation.share = computation.next_share
@@ -208,4 +229,5 @@ class DomainPE:
             self._usage.busy[computation.process] += now - computation.begin
             self._usage.computed[computation.process] = now
             computation.done.succeed()
-        self._neighbourhood.changed(self._site.index)
+        self.reconsider()
+        self._site.changed()

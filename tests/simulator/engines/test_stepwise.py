@@ -8,16 +8,23 @@ from hypothesis import HealthCheck, given, seed, settings
 
 from simulator.engines import process
 from simulator.engines.compiled import run as compiled
-from tests.support.programs import farming, scenarios, with_domains
+from tests.support.programs import farming, scenarios, with_domains, with_quotas
 from tests.support.stepwise import check_three, outcome
 
 EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "25"))
 MANY, AT_ONCE = 500, 100
-KINDS = {"any": scenarios, "farms": farming, "domains": with_domains}
+KINDS = {
+    "any": scenarios,
+    "farms": farming,
+    "domains": with_domains,
+    "quotas": lambda: with_quotas(scenarios),
+    "quotas of farms": lambda: with_quotas(farming),
+    "quotas in domains": lambda: with_quotas(with_domains),
+}
 quick = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
-@pytest.mark.parametrize("kind", ["farms", "domains"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "any"])
 def test_three_readings_agree(kind):
     @given(KINDS[kind]())
     @quick
