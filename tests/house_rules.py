@@ -40,7 +40,7 @@ LINES = {
     "simulator/models": (11_581, 11_381),
     "simulator/load_traces": (2_050, 2_030),
     "simulator/platform": (4_779, 4_369),
-    "simulator/programs": (6_381, 6_381),
+    "simulator/programs": (6_397, 6_397),
     "simulator/scheduling": (2_020, 1_900),
     "simulator/scenario_file": (6_973, 5_841),
     "simulator/engines": (11_740, 11_238),
@@ -52,10 +52,10 @@ LINES = {
     "advisor/advise": (9_353, 8_004),
     "advisor/verification advisor/whatif": (3_926, 3_649),
     "advisor/quickstart advisor/cluster": (1_145, 900),
-    "advisor/jobs": (1_650, 1_400),
-    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_957, 5_039),
+    "advisor/jobs": (1_857, 1_607),
+    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_997, 5_079),
     "advisor/reproduce": (1_976, 1_980),
-    "advisor/cli": (6_243, 4_900),
+    "advisor/cli": (6_252, 4_909),
 }
 """Lines of Python that rooms may have, and shall have. The first number is only ever lowered, until it is the second; a
 new capability raises both, see `simulator/DESIGN.md`. `python -m tests.house_rules` prints where they stand."""

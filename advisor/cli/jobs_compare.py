@@ -125,7 +125,10 @@ def compare(
 class Now:
     """What runs now."""
 
-    policy: PolicyWords = "easy"
+    policy: Annotated[
+        str | None,
+        typer.Option(help="In words: easy, sjf easy, conservative named; what fits the log's own waits, else easy."),
+    ] = None
     estimates: str = option("limit, exact, last-two, last-two to-limit, or predicted p75.", default="limit")
     procs: Procs = None
 
@@ -156,21 +159,27 @@ def advise(
     """
     from advisor.jobs.advise import advise as advised
     from advisor.jobs.advise import candidates
+    from advisor.jobs.backtest import backtest
     from advisor.jobs.compare import Alternative, read_policy, with_sizes
     from advisor.report.job_answers import JobsAdvised
     from advisor.report.job_choices import changes_page, save_answer
 
     source, settings = _source(log, streams, None if now.procs is None else [now.procs])
-    words = read_policy(now.policy, named=streams.platform is not None)
     stream = None if callable(source) else source
+    plan = _estimates(now.estimates)
+    tested = (
+        None if stream is None or not isinstance(plan, simulator.Estimates) else backtest(stream, settings[0], plan)
+    )
+    fitting = tested.policy if tested is not None and tested.agrees else "easy"
+    words = read_policy(now.policy or fitting, named=streams.platform is not None)
     base = Alternative(f"{words.name}, {now.estimates}", words, simulator.Estimates(), settings[0])
-    base = with_sizes(base, _estimates(now.estimates), "fixed", stream)
+    base = with_sizes(base, plan, "fixed", stream)
     more = None if tried.add is None else whole_numbers(tried.add, "--add")
     prices = named_values(_words(tried.price or ""), "--price", "KIND=PRICE, such as add=1000", units.to_number)
     changes = candidates(base, stream=stream, add=more, changed=settings[1:], prices=prices)
     asked: Any = {"objective": tried.objective} | streams.drawn()
     found = advised(source, base, changes, **asked, progress=counting("draws"))
-    answered = JobsAdvised.of(found, _provenance(log, streams.seed, streams.platform))
+    answered = JobsAdvised.of(found, tested, _provenance(log, streams.seed, streams.platform))
     line = next_line("jobs advise", "asked again", output=output or "out/jobs-advice")
     page = changes_page(answered, (line,))
     finish(answered, page, output, write=partial(save_answer, answered, found.compared, page), form=table_form)

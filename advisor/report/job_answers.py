@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.jobs.advise import JobAdvice
+from advisor.jobs.backtest import Backtest
 from advisor.jobs.compare import Alternative, Compared, Metric
 from advisor.jobs.paired import Apart
 from advisor.results import Provenance
@@ -168,12 +169,14 @@ class JobsAdvised:
     ties: tuple[str, ...]
     pays_most_per_price: str | None
     ties_per_price: tuple[str, ...]
+    backtest: Backtest | None
+    """Whether the simulation is right for the log; None for a log that does not tell waits."""
     compared: Comparison
     provenance: Provenance
 
     @classmethod
-    def of(cls, found: JobAdvice, provenance: Provenance) -> "JobsAdvised":
-        """What `advise` found."""
+    def of(cls, found: JobAdvice, tested: Backtest | None, provenance: Provenance) -> "JobsAdvised":
+        """What `advise` and `backtest` found."""
         names, centres = [one.name for one in found.compared.alternatives], found.compared.centres()[:, 0]
         changes = names[1:]
         return cls(
@@ -188,6 +191,7 @@ class JobsAdvised:
             ties=tuple(changes[place] for place in found.ties),
             pays_most_per_price=None if found.best_per_price is None else changes[found.best_per_price],
             ties_per_price=tuple(changes[place] for place in found.ties_per_price),
+            backtest=tested,
             compared=Comparison.of(found.compared),
             provenance=provenance,
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from advisor import wording
 from advisor.jobs.advise import BOUND
+from advisor.jobs.backtest import NEARLY_S, WITHIN, Backtest, Both
 from advisor.jobs.compare import METRICS, Compared, Metric
 from advisor.jobs.paired import Apart
 from advisor.report.html import render_page
@@ -56,11 +57,13 @@ def comparison_page(answered: JobsCompared, run: tuple[blocks.Command, ...] = ()
 def changes_page(found: JobsAdvised, run: tuple[blocks.Command, ...] = ()) -> blocks.Page:
     """Which change pays most, what each gives, how it was asked."""
     picture, rest = lifted(tuple(_changes(found)))
+    test = found.backtest
     page = blocks.Page(
         title=f"{_title(found.compared)}: which change pays most",
-        answer=found.sentence,
+        answer=found.sentence if test is None or test.agrees else f"{test.sentence} Simulated, {found.sentence}",
         sections=(
             blocks.Section("changes", "Which change pays most", rest),
+            *(() if test is None else (_backtest_section(test),)),
             blocks.Section("settings", "Alternatives", tuple(_settings(found.compared.alternatives))),
         ),
         rows=_first_changes(found),
@@ -75,15 +78,16 @@ def _around(
     picture: tuple[blocks.Figure, ...],
     run: tuple[blocks.Command, ...],
 ) -> blocks.Page:
-    """A page with what both kinds have: what was asked, what numbers rest on, what is overloaded."""
-    crowded = overload_sentences(found)
+    """A page with what both kinds have: what was asked, what numbers rest on, what is overloaded or not simulated."""
+    test = answered.backtest if isinstance(answered, JobsAdvised) else None
+    crowded = (*overload_sentences(found), *(() if test is None or test.agrees else test.reasons))
     return replace(
         page,
         sections=(*page.sections, provenance_section(answered.provenance, found.seed)),
         settings=_drawn(found),
         picture=tuple((figure,) for figure in picture),
         run=run,
-        facts=_facts(found),
+        facts=_facts(found, test),
         verdict=verdict(crowded),
         **head(answered.command, crowded, answered.provenance),
     )
@@ -97,9 +101,39 @@ def _drawn(found: Comparison) -> str:
     return f"{wording.counted(found.replications, 'draw')}, seed {found.seed}"
 
 
-def _facts(found: Comparison) -> blocks.Pairs:
+def _facts(found: Comparison, test: Backtest | None) -> blocks.Pairs:
     """What the numbers rest on."""
-    return blocks.pairs({"Rests on": f"{_title(found)}, predicted; {_drawn(found)}, {KINDS[found.draws]}"})
+    facts = {"Rests on": f"{_title(found)}, predicted; {_drawn(found)}, {KINDS[found.draws]}"}
+    return blocks.pairs(facts | ({"Log": test.sentence} if test is not None and test.agrees else {}))
+
+
+def _backtest_section(test: Backtest) -> blocks.Section:
+    """What the log tells beside what is simulated, by size and by week."""
+    head = ("jobs of", "jobs", "mean wait, log", "simulated")
+    waits = replace(test.wait_s, name="all sizes")
+    sizes, weeks = ([_waits(one) for one in rows] for rows in ((waits, *test.by_size), test.by_week))
+    slow, used = test.slowdown, test.utilisation
+    said = (
+        f"{test.sentence} A usual week is off by a factor of {test.weekly:.3g}. Bounded slowdown: {slow.log:.3g} in "
+        f"the log, {slow.simulated:.3g} simulated; utilisation: {wording.percent(used.log)} and "
+        f"{wording.percent(used.simulated)}."
+    )
+    note = f"Factor: between waits of a job, each with {NEARLY_S:g} s more. Up to {WITHIN:g} the means agree."
+    tried = blocks.table(
+        "Policies", ("policy", "factor"), [(one.policy, f"{one.factor:.3g}") for one in test.tried], note=note
+    )
+    reasons = () if test.agrees else test.reasons
+    shown: tuple[blocks.Block, ...] = (
+        blocks.Text(said),
+        *(blocks.Text(f"{reason[:1].upper()}{reason[1:]}.") for reason in reasons),
+        blocks.table("Waits by size", head, sizes),
+        blocks.Folded("Waits by week, and the policies that were tried", (blocks.table("", head, weeks), tried)),
+    )
+    return blocks.Section("backtest", "Is the simulation right for this log", shown)
+
+
+def _waits(one: Both) -> tuple[str, ...]:
+    return one.name, str(one.jobs), wording.duration(one.log), wording.duration(one.simulated)
 
 
 def _first_alternatives(found: Comparison) -> blocks.Table:

@@ -27,6 +27,8 @@ MOST_SECONDS: Final = 2.0**32
 """Largest time in a log: two of them still fit 64 bits of nanoseconds."""
 MOST_FAULTS: Final = 20
 """Most lines in which faults of one file are listed."""
+MOST_LARGER: Final = 0.01
+"""Share of the jobs that may be larger than the machine; more, and its size is a number of something else."""
 BYTES_OF_KB: Final = 1024
 _ENDINGS: Final = (".gz", ".swf", ".json", ".csv", ".txt", ".yaml", ".yml", ".toml")
 """Of names of files that hold streams."""
@@ -144,9 +146,20 @@ def _why(raw: RawJobs) -> str:
     return f" ({'; '.join(raw.notes)})" if raw.notes else ""
 
 
+def _not_larger(raw: RawJobs, sizes: Floats, machine: int) -> RawJobs:
+    """The jobs that the machine can hold, which are nearly all unless its size was counted in something else."""
+    larger = sizes > machine
+    if np.mean(larger) > MOST_LARGER:
+        many = f"{_jobs(larger)} of {len(raw)} take more than {machine} processors, the largest {sizes.max():.0f}"
+        raise ScenarioError(
+            f"{raw.place}: {many}; say how many processors the machine has, not how many nodes: --procs"
+        )
+    return raw.without(larger, f"larger than the machine of {machine} processors")
+
+
 def _strong(raw: RawJobs, machine: int) -> RawJobs:
     got, asked = raw.of("allocated processors"), raw.of("requested processors")
-    raw = raw.without((got > machine) | (asked > machine), f"larger than the machine of {machine} processors")
+    raw = _not_larger(raw, np.maximum(got, asked), machine)
     raw = raw.without((raw.of("allocated processors") <= 0) & (raw.of("requested processors") <= 0), "no processors")
     raw = raw.without(raw.of("run time") <= 0, "no run time above 0 s")
     raw = raw.without(raw.of("requested time") <= 0, "no requested time above 0 s")
@@ -160,7 +173,7 @@ def _strong(raw: RawJobs, machine: int) -> RawJobs:
 
 
 def _pyss(raw: RawJobs, machine: int) -> RawJobs:
-    raw = raw.without(raw.of("allocated processors") > machine, f"larger than the machine of {machine} processors")
+    raw = _not_larger(raw, raw.of("allocated processors"), machine)
     run, limit, submit = raw.of("run time"), raw.of("requested time"), raw.of("submission time")
     odd = (run <= 0) | (raw.of("allocated processors") <= 0) | (submit < 0)
     least = {"run_time": np.maximum(np.minimum(run, limit), 1), "requested_time": np.maximum(run, 1)}
@@ -258,7 +271,7 @@ def _processors(raw: RawJobs) -> Floats:
 
 
 def _stream(raw: RawJobs, machine: int) -> Stream:
-    limit, memory = raw.of("requested time"), raw.of("requested memory")
+    limit, memory, wait = (raw.of(name) for name in ("requested time", "requested memory", "wait time"))
     whole = ("user", "group", "executable", "queue", "partition")
     return make_stream(
         raw.name,
@@ -268,6 +281,7 @@ def _stream(raw: RawJobs, machine: int) -> Stream:
         limit_s=np.where(limit > 0, limit, np.nan),
         ids=raw.ids,
         memory_bytes=np.where(memory > 0, memory * BYTES_OF_KB, np.nan),
+        wait_s=np.where(wait >= 0, wait, np.nan),
         machine_processors=machine,
         start_unix_s=raw.start_unix_s,
         notes=raw.notes,

@@ -52,6 +52,8 @@ class Stream:
     partition: Ints
     memory_bytes: Floats
     """Requested per process; NaN where nobody knows."""
+    wait_s: Floats
+    """From submission to start, as the log says it; NaN where nobody knows."""
     application: Ints
     """Row of `applications`, -1 for a duration."""
     applications: tuple[JobApplication, ...] = ()
@@ -137,7 +139,7 @@ def make_stream(
     submitted = np.asarray(submit_s, dtype=np.float64)
     count, sizes = submitted.size, np.asarray(processors, dtype=np.int64)
     unknown, missing = np.full(count, np.nan), np.full(count, MISSING, dtype=np.int64)
-    given: dict[str, Any] = dict.fromkeys(("run_s", "limit_s", "memory_bytes"), unknown)
+    given: dict[str, Any] = dict.fromkeys(("run_s", "limit_s", "memory_bytes", "wait_s"), unknown)
     given |= dict.fromkeys(("user", "group", "executable", "queue", "partition", "application"), missing)
     given |= {"least": sizes, "most": sizes, "ids": np.arange(1, count + 1) if ids is None else np.asarray(ids)}
     given |= {key: value for key, value in (("run_s", run_s), ("limit_s", limit_s)) if value is not None} | others

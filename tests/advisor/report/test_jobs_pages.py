@@ -9,7 +9,7 @@ import pytest
 from simulator import plots
 from simulator.base.blocks import Figure, Table
 from tests.support.command_line import apportion_here as apportion
-from tests.support.jobs_documents import OVER, advised, candidate, compared, difference
+from tests.support.jobs_documents import OVER, advised, backtest, candidate, compared, difference
 from tests.support.made import whole
 from tests.support.pages import Page, words
 from tests.support.rendered import answer, page_of, render_html
@@ -132,6 +132,19 @@ def test_a_figure_of_many_shows_the_first_and_says_so():
     assert "the first 24 of 30" in drawn
     assert "n23" in drawn
     assert "n24" not in drawn
+
+
+def test_what_is_simulated_wrongly_is_said_first_and_warned_of():
+    page = page_of(advised() | {"backtest": backtest(700.0)})
+    assert page.answer.startswith(
+        "The simulation is not right for this log: mean wait 1 h 57 min, simulated 11 min 40 s "
+    )
+    assert page.answer.endswith(f"Simulated, {advised()['sentence']}")
+    assert "the log has 2 queues, which are taken as one" in page.warnings
+    right = page_of(advised())
+    assert right.answer == advised()["sentence"]
+    assert dict(right.facts.items)["Log"].startswith("The simulation is right for this log")
+    assert rows_of(page, "Waits by size")["2 to 7 PEs"] == ("500", "1 h 57 min", "11 min 40 s")
 
 
 # Documents with parts that are missing, or hostile

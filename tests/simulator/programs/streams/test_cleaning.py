@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulator import read_stream
+from simulator import ScenarioError, read_stream
 from simulator.programs.streams.cleaning import clean
 from simulator.programs.streams.swf import read_swf
 
@@ -29,6 +29,7 @@ def cleaned(tmp_path, cleaning, *jobs, **others):
     return clean(read_swf(log(tmp_path, *jobs)), cleaning, **others)
 
 
+GOOD = [(0, 10, 1, 1, 20)] * 300
 STRONG = {
     "larger than the machine of 8 processors": [(0, 10, 9, 4, 20), (0, 10, 4, 9, 20)],
     "no processors": [(0, 10, -1, -1, 20), (0, 10, 0, -1, 20)],
@@ -40,9 +41,21 @@ STRONG = {
 
 @pytest.mark.parametrize("why", STRONG)
 def test_strong_drops_with_a_count(tmp_path, why):
-    found = cleaned(tmp_path, "strong", (0, 10, 1, 1, 20), *STRONG[why])
-    assert found.ids.tolist() == [1]
-    assert found.notes == ("1 of 3 jobs kept by cleaning strong", f"2 jobs dropped: {why}")
+    found = cleaned(tmp_path, "strong", *GOOD, *STRONG[why])
+    assert found.ids.tolist() == list(range(1, 1 + len(GOOD)))
+    assert found.notes == ("300 of 302 jobs kept by cleaning strong", f"2 jobs dropped: {why}")
+
+
+@pytest.mark.parametrize("cleaning", ["strong", "pyss"])
+@pytest.mark.parametrize("larger", [3, 4])
+def test_a_size_that_more_than_a_hundredth_of_the_jobs_exceed_is_refused(tmp_path, cleaning, larger):
+    """As where the number of nodes is given."""
+    jobs = [*GOOD[larger:], *[(0, 10, 9 + number, 9 + number, 20) for number in range(larger)]]
+    if larger <= 3:
+        assert len(cleaned(tmp_path, cleaning, *jobs)) == 297
+        return
+    with pytest.raises(ScenarioError, match=r"4 jobs of 300 take more than 8 processors, the largest 12; .* nodes"):
+        cleaned(tmp_path, cleaning, *jobs)
 
 
 def test_strong_changes_with_a_count(tmp_path):
@@ -62,13 +75,13 @@ def test_strong_changes_with_a_count(tmp_path):
 def test_pyss_changes_with_a_count(tmp_path):
     odd = [(0, 10, -1, 4, 20), (1, 0, 4, 4, 20), (-1, 10, 4, 4, 20)]
     jobs = [(2, 30, 4, 2, 20), (3, 10, 4, 4, -1), (4, 10, 9, 9, 20), (5, 10, 4, 4, 20)]
-    found = cleaned(tmp_path, "pyss", *odd, *jobs)
-    assert found.ids.tolist() == [1, 2, 3, 4, 5, 7]
-    assert found.submit_s.tolist() == [1, 1, 1, 2, 3, 5]
-    assert found.processors.tolist() == [1, 1, 1, 4, 4, 4]
-    assert found.run_s.tolist() == [1, 1, 1, 20, 1, 10]
-    assert found.limit_s.tolist() == [1, 1, 1, 30, 10, 20]
-    assert [int(note.split()[0]) for note in found.notes] == [6, 1, 1, 1, 3, 1]
+    found = cleaned(tmp_path, "pyss", *odd, *jobs, *[(9, *one[1:]) for one in GOOD])
+    assert found.ids.tolist()[:7] == [1, 2, 3, 4, 5, 7, 8]
+    assert found.submit_s.tolist()[:6] == [1, 1, 1, 2, 3, 5]
+    assert found.processors.tolist()[:6] == [1, 1, 1, 4, 4, 4]
+    assert found.run_s.tolist()[:6] == [1, 1, 1, 20, 1, 10]
+    assert found.limit_s.tolist()[:6] == [1, 1, 1, 30, 10, 20]
+    assert [int(note.split()[0]) for note in found.notes] == [306, 1, 1, 1, 3, 1]
 
 
 def test_jobs_out_of_order_are_sorted_and_that_is_said(tmp_path):
