@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from advisor.advise.explanation.next_measurement import (
     next_measurement,
     next_name,
 )
-from advisor.advise.recommendation import Recommendation, recommend
+from advisor.advise.recommendation import Recommendation
 from advisor.results import Described
 from simulator import (
     Scenario,
@@ -238,16 +239,13 @@ def _source(plan: _Plan, store: Path, budget_s: float) -> Any:
 
     subject = plan.document["subject"]
     measured = [float(point["size_elements"]) for point in plan.document.get("points", ())]
-    options: dict[str, Any] = {
-        "cpu": subject["cpu"],
-        "time_cap_s": min(TIME_CAP_S, CAP_SHARE * budget_s),
-        "max_size": max(measured, default=None),
-        "store": store,
-    }
     if plan.command is not None:
-        return RealSource.of_command(plan.command, size=subject["size"], volume=subject["volume"], **options)
-    together = bool(subject.get("beside"))
-    return RealSource.of_kernel(subject["kernel"], columns=subject.get("columns"), together=together, **options)
+        make = partial(RealSource.of_command, plan.command, size=subject["size"], volume=subject["volume"])
+    else:
+        together, columns = bool(subject.get("beside")), subject.get("columns")
+        make = partial(RealSource.of_kernel, subject["kernel"], columns=columns, together=together)
+    cap_s = min(TIME_CAP_S, CAP_SHARE * budget_s)
+    return make(cpu=subject["cpu"], time_cap_s=cap_s, max_size=max(measured, default=None), store=store)
 
 
 def _free(path: Path) -> Path:
@@ -267,7 +265,7 @@ def standing(made: Recommendation, found: NextMeasurement) -> Standing:
 def measured_first(
     path: str | Path,
     load: Callable[[Sequence[str]], Scenario],
-    asked: Mapping[str, Any],
+    ask: Callable[[Scenario], Recommendation],
     *,
     budget_s: float,
     folder: Path | None = None,
@@ -277,7 +275,7 @@ def measured_first(
     """Advise on a scenario as it is, measure what is doubted most again, and give the scenario with what was measured.
 
     `load`: the scenario with some changes (`PATH=VALUE`), none at first.
-    `asked`: what `recommend` is asked.
+    `ask`: `recommend` with what it is asked.
 
     Returns
     -------
@@ -288,7 +286,7 @@ def measured_first(
     scenario = load(())
     if not scenario.doubtful:
         raise ScenarioError(f"--measure-next: {NOTHING}")
-    made = recommend(scenario, **asked)
+    made = ask(scenario)
     _, found = next_measurement(scenario, made)
     measured = measure_again(path, found, budget_s=budget_s, folder=folder, command=command, tell=tell)
     before = standing(made, found)

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from advisor import wording
 from advisor.advise.alike import run_alike
@@ -167,16 +168,17 @@ class Recommendation:
             one.name: rate * self.runs.of(one.name) for one, rate in zip(self.candidates, self.rates, strict=True)
         }
         best, over = judged[self.configuration.name], over_runs(self.objective)
-        found = {name: gain(values, best, over, **self._how_drawn) for name, values in judged.items()}
+        found = {name: self.gain(values, best) for name, values in judged.items()}
         if self.runs.reach_s is not None and over == "mean":
             reach = dict(zip(judged, np.multiply(self.rates, self.runs.reach_s), strict=True))
             found = {name: one.reaching(reach[name] / reach[self.configuration.name]) for name, one in found.items()}
         return found | {name: found[same] for name, same in self.strategies.also.items()}
 
-    @property
-    def _how_drawn(self) -> dict[str, Any]:
-        runs = self.runs
-        return {"truths": runs.truths, "level": self.level, "seed": runs.seed, "deterministic": runs.deterministic}
+    def gain(self, values: NDArray[np.float64], best: NDArray[np.float64]) -> Gain:
+        """How many times longer the first take than the others, on the draws of its runs; (replication,) each."""
+        runs, over = self.runs, over_runs(self.objective)
+        how = partial(gain, truths=runs.truths, level=self.level, seed=runs.seed, deterministic=runs.deterministic)
+        return how(values, best, over)
 
     def _compared(self) -> tuple[Strategy, ...]:
         """One entry per name of a candidate."""
@@ -331,8 +333,9 @@ def _made(
     compared, table = _compared(asked, found, left_out)
     table = reaching(scenario.with_configurations(compared.candidates), table)
     bound_s = None if objective in NO_TIMES else lower_bound_s(scenario, most=asked.most)
-    how: dict[str, Any] = {"bound_s": bound_s, "most": asked.most, "level": asked.level}
-    ranking, near = _ranking(scenario, objective, compared.candidates, table, **how)
+    ranking, near = _ranking(
+        scenario, objective, compared.candidates, table, bound_s=bound_s, most=asked.most, level=asked.level
+    )
     best = compared.candidates[ranking.best.candidate]
     rates = tuple(rates_of(scenario, compared.candidates, objective).tolist())
     spent = asked.spending.runs
@@ -444,9 +447,8 @@ def _scheduled(asked: "Asked", made: Recommendation) -> Recommendation:
     places = {entry.candidate: place for place, entry in enumerate(after.ranking.ranked)}
     dynamic = min(found, key=lambda one: places[after.candidates.index(one)])
     moves = [len(one) - 1 for one in after.runs.partitions[dynamic.name]]
-    over = over_runs(made.objective)
     runs_s = after.runs.of(static.name), after.runs.of(dynamic.name)
-    ahead = gain(*runs_s, over, **after._how_drawn)  # noqa: SLF001 - of this module
+    ahead = after.gain(*runs_s)
     judged = Scheduling(
         static.name,
         dynamic.name,
@@ -464,13 +466,13 @@ def _scheduled(asked: "Asked", made: Recommendation) -> Recommendation:
 
 def _with_rules(asked: "Asked", made: Recommendation) -> Recommendation:
     """With the best chunk rule of a farm beside its best static partition, both by all draws."""
-    scenario, over = asked.scenario, over_runs(made.objective)
+    scenario = asked.scenario
     fixed = under(scenario, {"rule": "static"})
     best = recommend(fixed, vary=("partition",), objective=made.objective, confirm=0, level=made.level)
     tried = tried_rules(scenario, made.configuration)
     dynamic = under(scenario, tried[0].parameters)
     own = run_or_recall(dynamic.with_configurations((made.configuration,))).makespan_s[0]
-    ahead = gain(best.runs.of(best.configuration.name), own, over, **made._how_drawn)  # noqa: SLF001
+    ahead = made.gain(best.runs.of(best.configuration.name), own)
     judged = Scheduling(
         ", ".join(map(str, best.configuration.partition)),
         tried[0].name,
@@ -501,8 +503,8 @@ def adopted(scenario: Scenario, made: Recommendation, *configurations: Configura
     shown = scenario.with_configurations(compared.candidates)
     runs, simulated = run_alike(shown, scenario.replications)
     runs = reaching(shown, runs)
-    how: dict[str, Any] = {"bound_s": made.ranking.bound_s, "most": made.most, "level": made.level}
-    ranking, near = _ranking(scenario, made.objective, compared.candidates, runs, **how)
+    rank = partial(_ranking, bound_s=made.ranking.bound_s, most=made.most, level=made.level)
+    ranking, near = rank(scenario, made.objective, compared.candidates, runs)
     best, spent = compared.candidates[ranking.best.candidate], made.evaluations + simulated
     compared = replace(compared, also={**known.also, **compared.also})
     rates = tuple(rates_of(scenario, compared.candidates, made.objective).tolist())

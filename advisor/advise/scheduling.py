@@ -130,8 +130,9 @@ def chunk_rules(units_of: int, processes: int) -> dict[str, dict[str, Any]]:
     """Chunk rules to try, by name; parameters of each."""
     share = max(1, units_of // processes)
     chunks = dict.fromkeys([1, *(max(1, share // parts) for parts in CHUNKS[1:])])
-    found: dict[str, dict[str, Any]] = {f"ss, chunk {chunk}": {"rule": "ss", "chunk": chunk} for chunk in chunks}
-    return found | {rule: {"rule": rule} for rule in ("gss", "tss", "fac2", "awf-b", "af")}
+    return {f"ss, chunk {chunk}": {"rule": "ss", "chunk": chunk} for chunk in chunks} | {
+        rule: {"rule": rule} for rule in ("gss", "tss", "fac2", "awf-b", "af")
+    }
 
 
 def tried_rules(scenario: Scenario, one: Configuration) -> list[TriedRule]:

@@ -34,6 +34,7 @@ from simulator import Interrupted, ScenarioError, blocks, calibration, files, un
 if TYPE_CHECKING:
     from advisor.advise.advice import Advice
     from advisor.advise.measured_again import MeasuredAgain
+    from advisor.advise.partition import Partition
     from advisor.advise.recommendation import Recommendation
 
 PAGE_BYTES, PE_BYTES = 2**20, 4_000
@@ -231,30 +232,30 @@ def _divided(path: Path, speeds: Speeds, search: Search, output: Path | None) ->
 
     if speeds.units is None:
         raise ScenarioError(f"{path} has speeds; add --units, how many there are to divide")
-    given: dict[str, Any] = {"at": speeds.at, "correlation": speeds.correlation, "matrix": speeds.matrix}
-    given["objective"] = search.objective if speeds.method == "banded" else None
-    options = partition_options(speeds.method, given, seed=search.seed or 0)
+    seed = (search.seed or 0) if speeds.method == "banded" else None
+    drawn = {} if seed is None else {"objective": search.objective, "seed": seed}
+    options = drawn | partition_options(at=speeds.at, correlation=speeds.correlation, matrix=speeds.matrix)
     read = read_speeds(path)
     if output is not None and output.suffix == ".dist":
         check_hosts(read.pes.names, f"{path}: a .dist file names its devices by host")
     found = partition(speeds.units, read, speeds.method, **options)
-    document = partition_document(found, read, seed=options.get("seed"))
+    document = partition_document(found, read, seed=seed)
     written = {} if output is None else {"Written": str(output)}
-    finish(document, partition_page(document), output, write=partial(_write_units, document), said=written)
+    as_json = output is not None and output.suffix == ".json"
+    write = partial(files.write_json, document=document) if as_json else partial(_write_units, found)
+    finish(document, partition_page(found, read), output, write=write, said=written)
 
 
-def _write_units(document: dict[str, Any], output: Path) -> None:
+def _write_units(found: "Partition", output: Path) -> None:
     """In the form that the name's end says."""
     from advisor.advise.export import fupermod_dist
     from advisor.advise.partition import partition_csv
 
-    if output.suffix == ".json":
-        files.write_json(output, document)
-    elif output.suffix == ".dist":
-        parts = list(zip(document["names"], document["units"], strict=True))
-        files.write_text(output, fupermod_dist(parts))
+    if output.suffix == ".dist":
+        text = fupermod_dist(list(zip(found.pes.pe_names(), found.units.tolist(), strict=True)))
     else:
-        files.write_text(output, partition_csv(document))
+        text = partition_csv(found)
+    files.write_text(output, text)
 
 
 def _counted(model: Path, counts: Counts, shown: Shown, hostfile: Path | None) -> None:
@@ -308,6 +309,7 @@ def _simulated(scenario: Path, search: Search, shown: Shown, written: Written) -
     from advisor.advise.explanation import check_explained
     from advisor.advise.measured_again import measured_first
     from advisor.advise.objectives import check_objective
+    from advisor.advise.recommendation import recommend
     from advisor.advise.strategies import vary_of
 
     def load(more: Sequence[str] = ()) -> simulator.Scenario:
@@ -316,24 +318,30 @@ def _simulated(scenario: Path, search: Search, shown: Shown, written: Written) -
     loaded, output, measured = load(), written.output, None
     _check_asked(loaded, output, written.hostfile, pareto=shown.pareto)
     check_explained(search.objective if shown.explained else "mean")
-    asked: dict[str, Any] = {name: getattr(search, name) for name in ("replications", "seed", "runs", "oversubscribe")}
     words = search.vary.split(",") if search.vary else ()
-    asked["vary"] = vary_of(words, loaded, where="--vary", oversubscribe=search.oversubscribe)
-    asked["objective"] = check_objective(search.objective)
-    asked |= {"budget_s": _budget_s(search.budget), "level": shown.level}
+    ask = partial(
+        recommend,
+        replications=search.replications,
+        seed=search.seed,
+        runs=search.runs,
+        oversubscribe=search.oversubscribe,
+        vary=vary_of(words, loaded, where="--vary", oversubscribe=search.oversubscribe),
+        objective=check_objective(search.objective),
+        budget_s=_budget_s(search.budget),
+        level=shown.level,
+    )
     if shown.measure_next is not None:
         again: Any = {"folder": output if _is_folder(output) else None, "command": shown.command}
         again["budget_s"] = units.parse_duration(shown.measure_next, field="--measure-next")
         again["tell"] = partial(print, file=sys.stderr)
-        loaded, measured = measured_first(scenario, load, asked, **again)
-    decides = {name: value for name, value in asked.items() if name != "level"} | {"budget_s": search.budget}
-    with _kept(output, loaded, decides):
-        _answer(loaded, asked, shown, written, measured)
+        loaded, measured = measured_first(scenario, load, ask, **again)
+    with _kept(output, loaded, ask, search.budget):
+        _answer(loaded, ask, shown, written, measured)
 
 
 def _answer(
     scenario: "simulator.Scenario",
-    asked: dict[str, Any],
+    ask: "partial[Recommendation]",
     shown: Shown,
     written: Written,
     measured: "MeasuredAgain | None",
@@ -343,10 +351,9 @@ def _answer(
     from advisor.advise.explanation import explain
     from advisor.advise.export import export_files
     from advisor.advise.pareto import pareto_fronts
-    from advisor.advise.recommendation import recommend
 
     output, drawn = written.output, _is_folder(written.output)
-    made = recommend(scenario, **asked, tell=search_sign)
+    made = ask(scenario, tell=search_sign)
     explanation = explain(scenario, made) if shown.explained else None
     made = (explanation and explanation.recommendation) or made
     fronts = pareto_fronts(scenario, made) if shown.pareto else ()
@@ -424,9 +431,10 @@ def _check_asked(loaded: "simulator.Scenario", output: Path | None, hostfile: Pa
 
 
 @contextmanager
-def _kept(output: Path | None, scenario: "simulator.Scenario", asked: dict[str, Any]) -> Iterator[None]:
+def _kept(
+    output: Path | None, scenario: "simulator.Scenario", ask: "partial[Recommendation]", budget: str | None
+) -> Iterator[None]:
     """Keep the runs of the search in or next to what is written, until it is."""
-    from advisor.advise.recommendation import recommend
     from simulator.experiments.sweep import keeping, version_of
 
     text = None
@@ -436,8 +444,9 @@ def _kept(output: Path | None, scenario: "simulator.Scenario", asked: dict[str, 
     if output is None or text is None:
         yield
         return
-    about = {"scenario": text, "inputs": dict(scenario.inputs), "version": version_of(recommend)}
-    search = files.digest(json.dumps(about | asked, sort_keys=True).encode())
+    about = {"scenario": text, "inputs": dict(scenario.inputs), "version": version_of(ask.func)}
+    decides = {name: value for name, value in ask.keywords.items() if name != "level"} | {"budget_s": budget}
+    search = files.digest(json.dumps(about | decides, sort_keys=True).encode())
     name = f"search-{search.partition(':')[2][:8]}.partial"  # another search's runs are not ours to remove
     path = output.with_name(f"{output.name}.{name}") if output.suffix == ".json" else output / name
     with keeping(path, search) as kept:

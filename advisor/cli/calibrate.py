@@ -141,18 +141,22 @@ def speed(
     replayed, seconds = subject.replay is not None, _budget_s(points.budget, subject)
     named = f"calibrate-{files.digest((subject.kernel or subject.command or '').encode())[:8]}"
     store = None if replayed else runs.store or partial_of(output, named)
-    asked: dict[str, Any] = {
-        "rule": _rule(cuts, subject.table),
-        "accuracy": read_share(points.accuracy or "5%", "--accuracy"),
-    }
-    check_build(points.method or "adaptive", asked["accuracy"])
-    asked |= {"inputs": [path for path in (subject.replay, cuts.load) if path is not None]}
-    asked |= {"method": points.chosen, "budget_s": seconds, "verify_largest": points.verify_largest}
+    accuracy = read_share(points.accuracy or "5%", "--accuracy")
+    check_build(points.method or "adaptive", accuracy)
+    fit = partial(
+        calibration.fit_speed,
+        rule=_rule(cuts, subject.table),
+        accuracy=accuracy,
+        inputs=[path for path in (subject.replay, cuts.load) if path is not None],
+        method=points.chosen,
+        budget_s=seconds,
+        verify_largest=points.verify_largest,
+    )
     # of a command, what verifications taught is known by the name of its model's file
     model = "" if subject.kernel is not None or output is None else output.name
     with nullcontext() if store is None else calibration.kept(store):
         source = _source(subject, runs, seconds, store)
-        built, drift = _built(source, asked, None if replayed else calibration.widening(subject.kernel, model=model))
+        built, drift = _built(source, fit, None if replayed else calibration.widening(subject.kernel, model=model))
     document = built.to_dict() | {"band": built.band.to_dict()}
     document |= {} if drift is None else {"drift": documents.to_dict(drift)}
     shown = speed_blocks(document, built.band, *_more(built, store, drift))
@@ -176,13 +180,13 @@ def _more(built: "BuiltBand", store: Path | None, drift: "calibration.Drift | No
 
 
 def _built(
-    source: "Source", asked: dict[str, Any], learnt: float | None
+    source: "Source", fit: "partial[BuiltBand]", learnt: float | None
 ) -> "tuple[BuiltBand, calibration.Drift | None]":
     """The band; of real runs, which have a learnt factor, with the drift of earlier ones, and kept for later ones."""
     if learnt is None:
-        return calibration.fit_speed(source, **asked), None
+        return fit(source), None
     drift = calibration.drift_of(source)
-    built = calibration.fit_speed(source, drift=drift.sd, learnt=learnt, **asked)
+    built = fit(source, drift=drift.sd, learnt=learnt)
     calibration.keep_speeds(built)
     return built, drift
 

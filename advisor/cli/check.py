@@ -4,7 +4,7 @@ import json
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -74,8 +74,8 @@ def summary(scenario: Path, changes: Sequence[str]) -> None:
     """Say what is in a scenario that can be used."""
     loaded = simulator.load_either(scenario, changes=changes)
     platform = loaded if isinstance(loaded, simulator.Platform) else loaded.platform
-    counted: dict[str, Any] = {"pes": len(platform.pes), "nodes": len(platform.node_names)}
-    counted |= {"links": len(platform.network.links), "contention": platform.network.contention}
+    inside_it = {"pes": len(platform.pes), "nodes": len(platform.node_names), "links": len(platform.network.links)}
+    counted = inside_it | {"contention": platform.network.contention}
     if isinstance(loaded, simulator.Platform):
         if not gave_json({"platform": str(scenario)} | counted):
             print(f"{scenario}: a platform of {counted['pes']} PEs on {counted['nodes']} nodes")

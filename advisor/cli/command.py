@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from advisor.cli.asked import answering
-from advisor.cli.declared import Only, either, grouped, parameters_of
+from advisor.cli.declared import Only, call, either, parameters_of
 from advisor.cli.options import Full, Json
 from advisor.cli.outputs import looked_at
 from simulator import ScenarioError
@@ -74,7 +74,7 @@ def leaf(run: Callable[..., None], name: str, **settings: Any) -> Any:
     def called(**given: Any) -> None:
         given = {one: value for one, value in given.items() if one not in more}  # `asked` reads those
         with looked_at(name, given, defaults):
-            run(**grouped(run, given))
+            call(run, given)
 
     called.__dict__["__signature__"] = inspect.Signature(own)
     called.__annotations__ = {one.name: one.annotation for one in own}

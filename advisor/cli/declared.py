@@ -98,14 +98,13 @@ def _is_argument(default: Any) -> bool:
     return isinstance(default, Field) and default.metadata["made"] is typer.Argument
 
 
-def grouped(run: Callable[..., None], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a command takes: its groups, which are frozen dataclasses, made of their options, and what is in none."""
-    left, found = dict(given), dict[str, Any]()
-    for name, one in inspect.signature(run).parameters.items():
-        if is_dataclass(one.annotation):
-            own: Any = one.annotation
-            found[name] = own(**{each.name: left.pop(each.name) for each in fields(own) if each.name in left})
-    return found | left
+def call(run: Callable[..., None], given: Given) -> None:
+    """Run a command with its groups, which are frozen dataclasses, made of their options, and what is in none."""
+    own: Any
+    left, groups = dict(given), inspect.signature(run).parameters.items()
+    for name, own in [(name, one.annotation) for name, one in groups if is_dataclass(one.annotation)]:
+        left[name] = own(**{each.name: left.pop(each.name) for each in fields(own) if each.name in left})
+    run(**left)
 
 
 def _parameters(declared: inspect.Parameter) -> Iterator[inspect.Parameter]:

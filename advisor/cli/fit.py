@@ -246,15 +246,12 @@ def _run(plan: Path, asked: Made, budget: str | None, output: Path) -> None:
         )
     compared = () if predicted is None else predicted.compare(table.done[before_now:], level=asked.level)
     calibration.keep_comparisons(compared)
-    document: dict[str, Any] = {"output": str(output), "runs_made": found.made, "runs_kept": found.kept}
-    document |= {"spent_s": found.spent_s, "budget_s": made.budget_s, "dropped": found.dropped}
-    document |= {"failures": found.failures, "kinds": made.kinds_option}
-    held = []
-    if compared:
-        summary = calibration.summary_of(compared, level=asked.level)
-        held = wording.held_lines(summary, asked.level)
-        document |= {"level": asked.level, "intervals": documents.to_dict(summary)}
-    show(document, [_told(made, found, output, held)])
+    summary = calibration.summary_of(compared, level=asked.level) if compared else None
+    judged = {} if summary is None else {"level": asked.level, "intervals": documents.to_dict(summary)}
+    held = [] if summary is None else wording.held_lines(summary, asked.level)
+    spent = {"spent_s": found.spent_s, "budget_s": made.budget_s, "dropped": found.dropped, "failures": found.failures}
+    runs = {"output": str(output), "runs_made": found.made, "runs_kept": found.kept, "kinds": made.kinds_option}
+    show(runs | spent | judged, [_told(made, found, output, held)])
     if found.failures:
         raise CalibrationError([*found.failures, f"{found.kept} runs kept in {output}"])
 

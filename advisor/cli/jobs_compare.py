@@ -1,10 +1,10 @@
 """`apportion jobs compare | advise | forecast`: policies on the same draws, what pays most, and when a job starts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 import typer
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from advisor.jobs.setting import Setting
     from advisor.results import Provenance
 
+Answer = TypeVar("Answer")
 MAYBE_LOG = argument("A stream, as for jobs run; or none with --model.", None, metavar="LOG", **INPUT)
 Replications = Annotated[int, REPLICATIONS]
 PolicyWords = Annotated[str, typer.Option("--policy", help="In words: easy, sjf easy, conservative named.")]
@@ -59,9 +60,10 @@ class Streams:
     level: Level = LEVEL
     seed: Seed = 0
 
-    def drawn(self) -> dict[str, Any]:
-        """How draws are made and intervals stated, by the names that comparisons have for it."""
-        return {name: getattr(self, name) for name in ("draws", "replications", "level", "seed")}
+    def drawn(self, compare: Callable[..., Answer]) -> Callable[..., Answer]:
+        """A comparison with how draws are made and intervals stated."""
+        how = {"draws": self.draws, "replications": self.replications}
+        return partial(compare, **how, level=self.level, seed=self.seed, progress=counting("draws"))
 
 
 @dataclass(frozen=True)
@@ -111,8 +113,7 @@ def compare(
         simulator.given.check_choice(word, get_args(Sizes), where="--sizes")
     compares = alternatives(policies, plans, settings, sizes=sizes, stream=stream)
     check_room(output, folder=True, needed_bytes=PAGE_BYTES + ROW_BYTES * len(compares) * streams.replications * 8)
-    asked: Any = {"metrics": _words(choices.metric), "warm_up": choices.warm_up} | streams.drawn()
-    found = compared(source, compares, **asked, progress=counting("draws"))
+    found = streams.drawn(compared)(source, compares, metrics=_words(choices.metric), warm_up=choices.warm_up)
     answered = JobsCompared(1, "jobs compare", Comparison.of(found), _provenance(log, streams.seed, streams.platform))
     lists = {"policy": choices.policies, "estimates": choices.estimates, "procs": choices.procs}
     first_of = {name: text.partition(",")[0] for name, text in lists.items() if text}
@@ -177,8 +178,7 @@ def advise(
     more = None if tried.add is None else whole_numbers(tried.add, "--add")
     prices = named_values(_words(tried.price or ""), "--price", "KIND=PRICE, such as add=1000", units.to_number)
     changes = candidates(base, stream=stream, add=more, changed=settings[1:], prices=prices)
-    asked: Any = {"objective": tried.objective} | streams.drawn()
-    found = advised(source, base, changes, **asked, progress=counting("draws"))
+    found = streams.drawn(advised)(source, base, changes, objective=tried.objective)
     answered = JobsAdvised.of(found, tested, _provenance(log, streams.seed, streams.platform))
     line = next_line("jobs advise", "asked again", output=output or "out/jobs-advice")
     page = changes_page(answered, (line,))

@@ -19,7 +19,6 @@ import simulator
 from advisor.cli import asked, signs
 from advisor.cli.options import PRINTED, gave_json
 from advisor.cli.progress import say_compiling
-from advisor.cli.renamed import OLD
 from simulator import ApportionError, ScenarioError, WriteError, blocks, files
 
 WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "store", "table", "kept")
@@ -153,9 +152,6 @@ def _check_ours(folder: Path, name: str) -> list[str]:
         return []
     manifest = _manifest(folder)
     whose = _whose(manifest)
-    if whose is None and (before := str(manifest.get("command"))) in OLD:
-        was = f"of `apportion {before}` of an older version, which is now: apportion {OLD[before]}"
-        raise ScenarioError(f"--output: {folder} holds results {was}; name another folder")
     if whose is None:
         raise ScenarioError(f"--output: {folder} holds {inside[0]}, which is no result of ours; name a new folder")
     if whose != name and not {whose, name} <= set(REPLACED):
@@ -334,17 +330,17 @@ def nothing_lost(result: Any, show: Callable[[], None]) -> Iterator[None]:
         yield
     except ApportionError as error:
         show()
-        kept = _kept_elsewhere(asked.document_of(result))
+        kept = _kept_elsewhere(result)
         said = "what was computed is on standard output" + (f", and as JSON in {kept}" if kept is not None else "")
         kind = WriteError if type(error) is ApportionError else type(error)
         raise kind([*error.lines, said]) from error
 
 
-def _kept_elsewhere(document: dict[str, Any]) -> Path | None:
+def _kept_elsewhere(result: object) -> Path | None:
     """A file among the temporary ones; None if nothing can be written there either."""
     try:
         with tempfile.NamedTemporaryFile("w", prefix="apportion-", suffix=".json", delete=False) as stream:
-            json.dump(document, stream, indent=1, allow_nan=False)
+            json.dump(asked.document_of(result), stream, indent=1, allow_nan=False)
             stream.write("\n")
         return Path(stream.name)
     except OSError:

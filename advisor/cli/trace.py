@@ -1,8 +1,9 @@
 """`apportion lab trace | generate`: load traces studied; load traces, and streams of jobs, drawn from a model."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import simulator
 from advisor.cli.declared import argument, only_without, option
@@ -37,7 +38,7 @@ def trace(
 
     Example: apportion lab trace load.csv --window 60s --history 2min,4min,16min --study --plot study.png
     """
-    from simulator.load_traces import in_samples, regular_load
+    from simulator.load_traces import in_samples, predicted_runs, regular_load
 
     found, step_s = regular_load(path, column, resample)
     width = in_samples(windows.window, step_s, field="--window")
@@ -53,26 +54,22 @@ def trace(
     length = lengths[0] if lengths else found.values.size
     curves = models.build_load_functions(found, window=width, history=length)
     ideals = [units.parse_duration(text, field="--ideal") for text in ideal.split(",")] if ideal else []
-    _bounds(curves, ideals, {"step_s": step_s, "window": width, "history": length}, plot)
-
-
-def _bounds(curves: "models.LoadFunctions", ideals: list[float], asked: dict[str, Any], plot: Path | None) -> None:
-    from simulator.load_traces import predicted_runs
-
-    runs = predicted_runs(curves, ideals)
     if plot is not None:
         simulator.plots.load_functions(curves).save(plot)
-    columns = {name: getattr(curves, name).tolist() for name in ("t_s", "l_min", "l_max")}
+    asked = {"step_s": step_s, "window": width, "history": length}
+    runs, columns = predicted_runs(curves, ideals), ("t_s", "l_min", "l_max")
+    document = asked | {name: getattr(curves, name).tolist() for name in columns} | {"runs": runs}
+    show(document, _bounds(curves, runs))
+
+
+def _bounds(curves: "models.LoadFunctions", runs: Sequence[Mapping[str, float | None]]) -> list[blocks.Block]:
     shown = sorted({0, *(curves.t_s.size * part // 10 - 1 for part in range(1, 11))} - {-1})
     rows = [(f"{curves.t_s[row]:g} s", f"{curves.l_min[row]:.4f}", f"{curves.l_max[row]:.4f}") for row in shown]
     ends = [[_ends(run[name]) for name in ("ideal_s", "time_min_s", "time_max_s")] for run in runs]
-    show(
-        asked | columns | {"runs": runs},
-        [
-            blocks.table("", ("window", "l_min", "l_max"), rows, text_columns=0),
-            blocks.table("", ("on an idle PE", "least load", "greatest"), ends, text_columns=0),
-        ],
-    )
+    return [
+        blocks.table("", ("window", "l_min", "l_max"), rows, text_columns=0),
+        blocks.table("", ("on an idle PE", "least load", "greatest"), ends, text_columns=0),
+    ]
 
 
 def _ends(run_s: float | None) -> str:

@@ -212,7 +212,7 @@ def _again(plan: "Plan", prefix: str, output: Path | None) -> None:
     text = simulator.sweep.answer_alone(plan, point)
     kept = None if output is None else output / "points" / f"{point.hash}.json"
     same = None if kept is None or not kept.exists() else files.read_text(kept) == text
-    document: dict[str, Any] = json.loads(text)
+    document = json.loads(text)
     if not gave_json(document | {"same_as_kept": same}):
         print(f"point {point.hash[:12]}: {', '.join(point.changes) or 'the base'}")
         for name, makespans_s in simulator.sweep.configurations_of(document).items():

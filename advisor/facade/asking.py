@@ -5,6 +5,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -155,18 +156,19 @@ def advise(  # noqa: PLR0913 - all by name
     words = vary.split(",") if isinstance(vary, str) else list(vary or ())
     scenario = load(what)
     varied = vary_of(words, scenario, where="advise: vary")
-    drawn: dict[str, Any] = {
-        "replications": _count(replications, "advise: replications", least=1),
-        "seed": _count(seed, "advise: seed"),
-        "level": _level(level, "advise: level"),
-    }
+    drawn = partial(
+        recommend,
+        replications=_count(replications, "advise: replications", least=1),
+        seed=_count(seed, "advise: seed"),
+        level=_level(level, "advise: level"),
+    )
     budget_s = None if budget is None else _budget(budget, "advise: budget")
     stated = {"objective": objective, "vary": ",".join(words) or None, "budget": budget_s and f"{budget_s:g}s"}
     whole = _whole(what)
     if strategies:
         whole = scenario = _with_strategies(scenario, strategies)
-    with kept_in(folder, "advise", whole, **drawn, **stated) as (place, _):
-        found = recommend(scenario, objective=objective, vary=varied, budget_s=budget_s, **drawn)
+    with kept_in(folder, "advise", whole, **drawn.keywords, **stated) as (place, _):
+        found = drawn(scenario, objective=objective, vary=varied, budget_s=budget_s)
         if place is not None:
             from advisor.cli.advise import page_of_advice, save_advice
 
@@ -216,19 +218,20 @@ def what_if(  # noqa: PLR0913 - all by name
     for path, values in (vary or {}).items():
         where = f"what_if: vary: {path}"
         given.check_is(values, Iterable, where=where, give="a list of values, such as ['x1', 'x2']")
-    asked: dict[str, Any] = {
-        "buy": buy,
-        "advise": advise,
-        "zipped": zipped,
-        "replications": _count(replications, "what_if: replications", least=1),
-        "seed": _count(seed, "what_if: seed"),
-        "level": _level(level, "what_if: level"),
-    }
+    asked = partial(
+        vary_scenario,
+        buy=buy,
+        advise=advise,
+        zipped=zipped,
+        replications=_count(replications, "what_if: replications", least=1),
+        seed=_count(seed, "what_if: seed"),
+        level=_level(level, "what_if: level"),
+    )
     given.whole(workers, where="what_if: workers", least=0)
     texts = [f"{one.path}={','.join(one.values)}" for one in varied(vary)] if buy is None and vary is not None else None
     budget_s = None if budget is None else _budget(budget, "what_if: budget")
-    with kept_in(folder, "whatif", _whole(what), vary=texts, budget=budget_s, **asked) as (place, whole):
-        found = vary_scenario(whole, vary or {}, folder=place, workers=workers, budget_s=budget_s, **asked)
+    with kept_in(folder, "whatif", _whole(what), vary=texts, budget=budget_s, **asked.keywords) as (place, whole):
+        found = asked(whole, vary or {}, folder=place, workers=workers, budget_s=budget_s)
         if place is not None:
             files.write_text(place / "report.html", render_page(whatif_page(found.found, ())))
     return found
@@ -260,15 +263,12 @@ def verify(
         give = "what advise(...) found, or leave it out"
         given.check_is(advice, Recommendation, where="verify: advice", give=give)
     budget_s = _budget(budget, "verify: budget")
-    asked: dict[str, Any] = {
-        "seed": _count(seed, "verify: seed"),
-        "level": _level(level, "verify: level"),
-        "dynamic": dynamic,
-    }
+    seed, level = _count(seed, "verify: seed"), _level(level, "verify: level")
+    asked = partial(plan_verification, seed=seed, level=level, dynamic=dynamic)
     whole = what if isinstance(what, Scenario) else _path_of(what)
     words = None if command is None else shlex.join(command)
-    with kept_in(folder, "verify", whole, **asked, command=words, budget=f"{budget_s:g}s") as (place, _):
-        plan = plan_verification(whole, advice, command=command, budget_s=budget_s, **asked)
+    with kept_in(folder, "verify", whole, **asked.keywords, command=words, budget=f"{budget_s:g}s") as (place, _):
+        plan = asked(whole, advice, command=command, budget_s=budget_s)
         found = run_plan(plan, kept=None, on_progress=lambda _found, _share: None)
         if place is not None:
             files.write_json(place / "verification.json", documents.to_dict(found))
@@ -317,7 +317,7 @@ def _whole(what: Asked) -> Scenario | Path:
 def _with_strategies(scenario: Scenario, strategies: object) -> Scenario:
     """The scenario with what partitioners of the user's own make of it, as configurations."""
     give = "functions of a scenario that return units, such as [by_peak]"
-    found: dict[str, Any] = {}
+    found = dict[str, object]()
     for own in given.several(strategies, where="advise: strategies", give=give):
         name = getattr(own, "__name__", "<")
         if not callable(own) or name.startswith("<"):

@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from advisor import wording
 from advisor.cluster import Answer
 from advisor.cluster.answer import Ran
@@ -77,7 +75,7 @@ def _warnings(answer: Answer) -> list[str]:
 
 def _attained(pieces: Sequence[Piece]) -> list[str]:
     """What real pieces of the application said of speeds."""
-    off = [f"{one.pe} {wording.signed_percent(100 * (np.median(one.attained) / one.said - 1))}" for one in pieces]
+    off = [f"{one.pe} {wording.signed_percent(one.difference_percent)}" for one in pieces]
     said = f"Real pieces of the application attained more (+) or less than the band says: {', '.join(off)}."
     return [said] if off else []
 

@@ -8,6 +8,7 @@ from advisor import wording
 from simulator import blocks, units
 
 if TYPE_CHECKING:
+    from advisor.advise.partition import Partition, Speeds
     from simulator.models import Diagnosis
 
 Entry = Mapping[str, Any]
@@ -135,25 +136,25 @@ def _timed(entry: Entry) -> tuple[str, str]:
 # Partitions
 
 
-def partition_page(document: Mapping[str, Any]) -> blocks.Page:
+def partition_page(found: "Partition", speeds: "Speeds") -> blocks.Page:
     """Units of each PE, and how good that is."""
-    makespan, bound = (wording.duration(document[f"{name}_s"]) for name in ("makespan", "lower_bound"))
-    verdict = "no partition is better" if document["optimal"] else f"no partition is below {bound}"
-    said = ""
-    if "half_perimeters_ratio" in document:
+    makespan, bound = (wording.duration(time_s) for time_s in (found.makespan_s, found.lower_bound_s))
+    verdict = "no partition is better" if found.optimal else f"no partition is below {bound}"
+    said, about = "", found.details
+    if "half_perimeters_ratio" in about:
         said = (
-            f"{document['rows']} x {document['columns']} matrix: half perimeters {document['half_perimeters']:.6g}, "
-            f"{document['half_perimeters_ratio']:.3f} times their lower bound"
+            f"{about['rows']} x {about['columns']} matrix: half perimeters {about['half_perimeters']:.6g}, "
+            f"{about['half_perimeters_ratio']:.3f} times their lower bound"
         )
-    listed = zip(document["names"], document["units"], document["times_s"], strict=True)
+    listed = zip(found.pes.pe_names(), found.units.tolist(), found.times_s.tolist(), strict=True)
     rows = [(name, f"{count}", wording.duration(time_s)) for name, count, time_s in listed]
     table = blocks.table("", ("PE", "units", "time, predicted"), rows)
     return blocks.Page(
-        title=f"{sum(document['units'])} units among {wording.counted(len(rows), 'PE')}",
-        answer=f"By {document['method']} all end within {makespan}, predicted: {verdict}.",
+        title=f"{found.units.sum()} units among {wording.counted(len(rows), 'PE')}",
+        answer=f"By {found.method} all end within {makespan}, predicted: {verdict}.",
         sections=(blocks.Section("units", "Units", (table,)),),
         command="partition",
-        facts=blocks.pairs({"Rests on": f"speeds of {', '.join(document['provenance']['inputs'])}", "Sent": said}),
+        facts=blocks.pairs({"Rests on": f"speeds of {', '.join(speeds.inputs)}", "Sent": said}),
         rows=table,
-        warnings=tuple(document["warnings"]),
+        warnings=found.warnings,
     )

@@ -40,8 +40,10 @@ RELATIVE_TO = 1e-12
 
 
 @dataclass(frozen=True)
-class Cell:
+class Cell(documents.Record):
     """A printed figure and ours."""
+
+    SPARSE, DERIVED = False, ("difference", "off_percent", "within_rounding")
 
     where: str
     """Row of the table."""
@@ -50,12 +52,12 @@ class Cell:
     printed: float
     ours: float | None
     """None: not to be had."""
-    half_unit: float = 0.0
+    half_unit: float = field(default=0.0, metadata=documents.NOT_WRITTEN)
     """How far two figures may be apart by rounding alone: half of the last digit, and what rounded inputs do."""
     unit: str = ""
 
     @property
-    def off(self) -> float | None:
+    def off_percent(self) -> float | None:
         """How far ours lies beyond rounding: in percent of the printed figure, in points where both are percent."""
         if self.ours is None:
             return None
@@ -64,23 +66,22 @@ class Cell:
             return beyond
         return 100 * beyond / max(abs(self.printed), RELATIVE_TO)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, with the difference."""
-        return {
-            "where": self.where,
-            "what": self.what,
-            "unit": self.unit,
-            "printed": self.printed,
-            "ours": self.ours,
-            "difference": None if self.ours is None else self.ours - self.printed,
-            "off_percent": self.off,
-            "within_rounding": None if self.off is None else self.off == 0,
-        }
+    @property
+    def difference(self) -> float | None:
+        """Ours less the printed figure."""
+        return None if self.ours is None else self.ours - self.printed
+
+    @property
+    def within_rounding(self) -> bool | None:
+        """Whether both are the same but for rounding."""
+        return None if self.off_percent is None else self.off_percent == 0
 
 
 @dataclass(frozen=True)
-class Compared:
+class Compared(documents.Record):
     """A table or figure of a paper, the verdict on it, and the cells that were compared."""
+
+    SPARSE, DERIVED = False, ("compared", "within_rounding", "worst_off_percent")
 
     number: str
     """As the paper counts: `table 4`."""
@@ -92,7 +93,12 @@ class Compared:
     @property
     def offs(self) -> list[float]:
         """How far the cells that could be had lie beyond rounding."""
-        return [cell.off for cell in self.cells if cell.off is not None]
+        return [cell.off_percent for cell in self.cells if cell.off_percent is not None]
+
+    @property
+    def compared(self) -> int:
+        """Cells that could be had."""
+        return len(self.offs)
 
     @property
     def within_rounding(self) -> int:
@@ -104,15 +110,12 @@ class Compared:
         """Of the cell that is furthest off."""
         return max(self.offs, default=None)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data: the cells and counts over them."""
-        counts = {"compared": len(self.offs), "within_rounding": self.within_rounding}
-        return documents.by_field(self) | counts | {"worst_off_percent": self.worst_off_percent}
-
 
 @dataclass(frozen=True)
-class Paper:
+class Paper(documents.Record):
     """A paper whose tables were computed, or why they could not be."""
+
+    SPARSE, DERIVED = False, ("state",)
 
     name: str
     citation: str
@@ -120,13 +123,14 @@ class Paper:
     tables: tuple[Compared, ...] = ()
     figures: tuple[str, ...] = ()
     """Drawings, from the folder of all."""
-    result: Mapping[str, Any] | None = field(default=None, metadata=documents.SPARE)
+    result: object = field(default=None, metadata=documents.SPARE)
     """What its module returned."""
     error: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return documents.by_field(self) | {"state": "done" if self.error is None else "failed"}
+    @property
+    def state(self) -> str:
+        """Whether it was computed."""
+        return "done" if self.error is None else "failed"
 
 
 @dataclass(frozen=True)
@@ -160,18 +164,13 @@ class Reproduced:
     @property
     def within_rounding(self) -> int:
         """Cells that are the same."""
-        return sum(cell.off == 0 for cell in self.cells)
-
-    @property
-    def not_reproduced(self) -> list[tuple[str, Compared]]:
-        """Tables that differ or cannot be had."""
-        return [(name, one) for name, one in self.tables if one.verdict in {NOT_REPRODUCED, IMPOSSIBLE}]
+        return sum(cell.off_percent == 0 for cell in self.cells)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What failed, and what papers warn of."""
         failed = [f"{one.name} failed: {one.error}" for one in self.papers if one.error]
-        said = [f"{one.name}: {line}" for one in self.papers for line in (one.result or {}).get("warnings", ())]
+        said = [f"{one.name}: {line}" for one in self.papers for line in getattr(one.result, "warnings", ())]
         return (*failed, *said)
 
     def to_dict(self) -> dict[str, Any]:
@@ -184,10 +183,6 @@ class Reproduced:
             "verdicts": dict(VERDICTS),
             "counts": self.counts,
             "cells": cells,
-            "not_reproduced": [
-                {"paper": name} | {key: getattr(one, key) for key in ("number", "title", "verdict", "because")}
-                for name, one in self.not_reproduced
-            ],
             "warnings": list(self.warnings),
         }
 
@@ -263,7 +258,7 @@ def _table(one: Compared) -> blocks.Block:
             _number(cell.printed),
             _number(cell.ours),
             _number(None if cell.ours is None else cell.ours - cell.printed, digits=3),
-            "yes" if cell.off == 0 else _short(cell.off, " points" if cell.unit == "%" else " %"),
+            "yes" if cell.off_percent == 0 else _short(cell.off_percent, " points" if cell.unit == "%" else " %"),
         ]
         for cell in one.cells
     ]

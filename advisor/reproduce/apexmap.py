@@ -4,13 +4,13 @@ The paper prints the models and how they are fitted (sum of squared errors, resi
 no parameters of any system. Cells (M, alpha, L) are left out of the fits in turn, which judges them.
 """
 
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from advisor.report.papers import REPEATED, Cell, Compared
 from advisor.report.text import aligned
 from advisor.reproduce.comparison import judged
-from simulator import files, plots
+from simulator import documents, files, plots
 from simulator.calibration import MemoryFit, fit_memory, read_memory_times
 from simulator.models import MemoryModel
 
@@ -29,68 +29,59 @@ AT = {"c": 4096.0, "M": 65536.0, "alpha": 0.5, "L": 16.0}
 LATENCIES, GAPS = (2e-9, 80e-9), (1e-9, 3e-9)
 WORD_BYTES = 8.0
 
-Document = dict[str, Any]
+
+@dataclass(frozen=True)
+class Fitted(documents.Record):
+    """Every model's fit to the recorded times, its errors, and a figure for each."""
+
+    fit: MemoryFit = field(metadata=documents.FLAT)
+    figures: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Of the fits."""
+        return self.fit.warnings
 
 
-def reproduce(folder: Path | None = None) -> Document:
+def reproduce(folder: Path | None = None) -> Fitted:
     """Every model's fit to the recorded times, and its errors.
 
     `folder`: where a figure for each model goes; None for nowhere.
-
-    Returns
-    -------
-    dict
-        `models` (per model: parameters with standard errors, SSE, errors of the fit and held out, faults),
-        `chosen`, `comparison` with the capacities that the system reports, `warnings`, `provenance`.
     """
     fit = fit_memory(read_memory_times(files.shipped("scenarios", SHIPPED)))
-    found = _document(fit)
-    return found if folder is None else found | {"figures": _draw(fit, folder)}
+    return Fitted(fit, () if folder is None else tuple(_draw(fit, folder)))
 
 
-def text(result: dict[str, Any]) -> str:
+def text(result: Fitted) -> str:
     """The models for the terminal."""
+    found = result.fit.file
     rows = [
         [
-            f"{model['name']}{', chosen' if model['name'] == result['chosen'] else ''}",
-            *(f"{model[name]:.3g}" for name in ("sse", "relative_sse")),
-            *(f"{model[name]:.1%}" for name in ("mean_relative_error", "max_relative_error")),
-            *(f"{model[name]:.1%}" for name in ("held_out_mean", "held_out_max")),
-            "yes" if model["physical"] else "no",
+            f"{model.name}{', chosen' if model.name == found.chosen else ''}",
+            *(f"{value:.3g}" for value in (model.sse, model.relative_sse)),
+            *(f"{value:.1%}" for value in (model.mean_relative_error, model.max_relative_error)),
+            *("-" if value is None else f"{value:.1%}" for value in (model.held_out_mean, model.held_out_max)),
+            "yes" if model.physical else "no",
         ]
-        for model in result["models"]
+        for model in found.models
     ]
     head = ["model", "SSE, s^2", "relative", "mean", "max", "held out", "max", "physical"]
-    lines = [
-        TITLE,
-        f"{result['cells']} cells on a shipped table",
-        *EXPLAINED,
-    ]
-    lines += aligned(head, rows)
-    for model in result["models"]:
-        lines += _parameter_lines(model)
-    lines += [f"not physical: {model['name']}: {fault}" for model in result["models"] for fault in model["faults"]]
-    for one in result["comparison"]:
-        nearest = one["nearest_fitted_bytes"]
+    lines = [TITLE, f"{len(result.fit.selection.points)} cells on a shipped table", *EXPLAINED, *aligned(head, rows)]
+    for model in found.models:
+        lines.append(f"{model.name}:")
+        for level in model.parameters:
+            capacity, error = level.capacity_bytes, level.capacity_bytes_error
+            size = "" if capacity is None else f"c = {capacity / 1024:.4g} KiB {_error(capacity, error)}, "
+            latency = f"l = {1e9 * level.latency_s:.3g} ns {_error(level.latency_s, level.latency_s_error)}"
+            gap = f"g = {1e9 * level.gap_s:.3g} ns {_error(level.gap_s, level.gap_s_error)}"
+            lines.append(f"    {size}{latency}, {gap}")
+    lines += [f"not physical: {model.name}: {fault}" for model in found.models for fault in model.faults]
+    for one in found.comparison:
+        nearest = one.nearest_fitted_bytes
         fitted = "no fitted capacity" if nearest is None else f"nearest fitted {nearest / 1024:.4g} KiB"
-        lines.append(f"{one['name']}: the system reports {one['reported_bytes'] / 1024:.4g} KiB, {fitted}")
-    lines += [f"figure: {path}" for path in result.get("figures", ())]
-    return "\n".join([*lines, *(f"warning: {line}" for line in result["warnings"])])
-
-
-def _document(fit: MemoryFit) -> dict[str, Any]:
-    fitted = fit.to_dict()
-    return {
-        "paper": "apexmap",
-        "title": TITLE,
-        "cells": len(fit.selection.points),
-        "models": fitted["models"],
-        "not_fitted": fitted["not_fitted"],
-        "chosen": fitted["chosen"],
-        "comparison": fitted["comparison"],
-        "warnings": fitted["warnings"],
-        "provenance": fitted["provenance"],
-    }
+        lines.append(f"{one.name}: the system reports {one.reported_bytes / 1024:.4g} KiB, {fitted}")
+    lines += [f"figure: {path}" for path in result.figures]
+    return "\n".join([*lines, *(f"warning: {line}" for line in found.warnings)])
 
 
 def _draw(fit: MemoryFit, folder: Path) -> list[str]:
@@ -114,29 +105,20 @@ def _draw(fit: MemoryFit, folder: Path) -> list[str]:
     return paths
 
 
-def _parameter_lines(model: dict[str, Any]) -> list[str]:
-    found = [f"{model['name']}:"]
-    for level in model["parameters"]:
-        capacity = level["capacity_bytes"]
-        size = "" if capacity is None else f"c = {capacity / 1024:.4g} KiB {_error(level, 'capacity_bytes')}, "
-        parts = [f"{name[0]} = {1e9 * level[name]:.3g} ns {_error(level, name)}" for name in ("latency_s", "gap_s")]
-        found.append(f"    {size}{', '.join(parts)}")
-    return found
-
-
-def _error(level: dict[str, Any], name: str) -> str:
-    error, value = level[f"{name}_error"], level[name]
+def _error(value: float, error: float | None) -> str:
     if error is None or not value:
         return "(not determined)"
     return f"+-{abs(error / value):.0%}"
 
 
-def inventory(result: Document) -> list[Compared]:
+def inventory(result: Fitted) -> list[Compared]:
     """The models' formulas, and their fits, of which the paper prints none."""
-    fits = ", ".join(f"{model['name']} {100 * model['held_out_mean']:.0f} %" for model in result["models"])
+    found = result.fit.file
+    fits = ", ".join(f"{one.name} {100 * one.held_out_mean:.0f} %" for one in found.models if one.held_out_mean)
     because = (
-        f"The paper prints no parameter and no error of any system. Fitted to {result['cells']} cells of a shipped "
-        f"table, mean errors on cells held out: {fits}. Chosen: {result['chosen']}."
+        "The paper prints no parameter and no error of any system. Fitted to "
+        f"{len(result.fit.selection.points)} cells of a shipped table, mean errors on cells held out: {fits}. "
+        f"Chosen: {found.chosen}."
     )
     return [
         judged(
@@ -176,7 +158,8 @@ def _time_s(capacities: tuple[float, ...], latencies: tuple[float, ...], gaps: t
         {"name": f"level {k}", "capacity_bytes": bound, "latency_s": latency, "gap_s": gap}
         for k, (bound, latency, gap) in enumerate(zip(bounds, latencies, gaps, strict=True))
     ]
-    plain: dict[str, Any] = {"form": "levels", "levels": levels, "correction": None, "spread": 0.0, "scores": []}
     errors = dict.fromkeys(("mean_relative_error", "max_relative_error", "held_out_mean", "held_out_max"), 0.0)
-    plain |= {"trained": {"M_words": [1, 1], "alpha": [1, 1], "L": [1, 1]}, "statistics": {"points": 1} | errors}
-    return float(MemoryModel.from_dict(plain).time_per_word_s(AT["M"], AT["alpha"], AT["L"]))
+    plain = {"form": "levels", "levels": levels, "correction": None, "spread": 0.0, "scores": []}
+    trained = {"M_words": [1, 1], "alpha": [1, 1], "L": [1, 1]}
+    model = MemoryModel.from_dict(plain | {"trained": trained, "statistics": {"points": 1} | errors})
+    return float(model.time_per_word_s(AT["M"], AT["alpha"], AT["L"]))

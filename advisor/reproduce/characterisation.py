@@ -9,9 +9,9 @@ of a Parsytec SuperCluster and prints neither times nor parameters. Here a chain
 the nodes: each hop is one process that passes packets on. Ping-pongs between two processes over each medium go with it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -54,10 +54,6 @@ COPY_SLIP = (
     "table 7 has them in"
 )
 ERROR_KEYS = ("kernel", "processors", "method")
-ROUNDING = 0.05
-"""Half of the last digit of a node time, in microseconds."""
-DOMINANT = {"integration": "srf", "sorting": "merge", "matmul": "dtpr"}
-"""The node that most of a kernel's time goes to."""
 SHIPPED = {
     CHAIN: "papers/characterisation_chain.csv",
     "unix": "papers/characterisation_unix.csv",
@@ -95,62 +91,76 @@ ROUNDED_STATISTIC = 0.005
 ROUNDED_POINTS = 0.05
 NO_FIGURES = "A drawing without figures; the machine is gone. "
 
-Document = dict[str, Any]
-Rows = list[Document]
+
+@dataclass(frozen=True)
+class FlopRate:
+    """At which rates the printed POC times are whole numbers of flops, within their rounding."""
+
+    stated_mflops: float
+    implied_mflops: float
+    nodes: int
+    whole_at_stated: int
+    whole_at_implied: int
+    flops_at_implied: Mapping[str, int]
 
 
-def paper_tables() -> Document:
-    """Table 7 with what was printed, node times as far as they can be had, and what cannot be, with the reason."""
-    printed = published(NODE_TIMES, ("kernel", "node", "method"), "time_us")
-    return {
-        "table_7": table_7(),
-        "node_times": node_times(printed),
-        "flop_rate": flop_rate(printed),
-        "single_nodes": single_nodes(printed),
-        "not_reproduced": dict(LACKING),
-    }
+@dataclass(frozen=True)
+class ByHops:
+    """Mean errors at one distance, held out: of equation 5 and of the chosen form."""
+
+    hops: float
+    equation_5: float | None
+    chosen: float | None
 
 
-def table_7() -> Rows:
+@dataclass(frozen=True)
+class Medium:
+    """All forms of message times fitted to the table of a medium, with their errors."""
+
+    what: str
+    fits: CalibratedNetwork
+    by_hops: tuple[ByHops, ...]
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """Tables as cells, the recorded study of the methods, and message times by medium."""
+
+    statistics: tuple[Cell, ...]
+    """Table 7."""
+    node_times: tuple[Cell, ...]
+    """Of the first table 6, what can be computed."""
+    flop_rate: FlopRate
+    simulated: tuple[Cell, ...]
+    """Of the second table 6."""
+    study: characterisation_study.Study
+    communication: Mapping[str, Medium]
+
+
+def table_7() -> Iterator[Cell]:
     """Statistics of each method's 21 errors, with the printed ones."""
     errors = published("papers/warwick_errors.csv", ERROR_KEYS, "error_percent")
     printed = published("papers/warwick_stats.csv", ("method", "statistic"), "value_percent")
-    rows = []
     for method in METHODS:
-        own = [error for (*_, name), error in errors.items() if name == method]
-        found = error_statistics(own).to_dict()
+        found = error_statistics([error for (*_, name), error in errors.items() if name == method])
         for name in STATISTICS:
-            paper = printed[method, name]
-            row = {"method": method, "statistic": name, "n": found["n"], "computed": found[name], "printed": paper}
-            rows.append(row | {"agrees": abs(found[name] - paper) <= 0.01})
-    return rows
+            # A figure that ends in 5 may have been rounded either way.
+            slack = ROUNDED_STATISTIC + 0.005
+            yield Cell(method, name, printed[method, name], getattr(found, name), slack, PERCENT)
 
 
-def node_times(times_us: Mapping[tuple[str, ...], float]) -> Rows:
-    """POC of the nodes whose flops follow from the text, by equation 6; HLLC's arithmetic part of the dot product."""
-    rows = []
-    for (kernel, node), (flops, reason) in FLOPS.items():
-        computed, printed = flops / STATED_MFLOPS, times_us[kernel, node, "POC"]
-        entry = {"kernel": kernel, "node": node, "method": "POC", "flops": flops, "from": reason}
-        entry |= {"computed_us": computed, "printed_us": printed, "agrees": abs(computed - printed) <= ROUNDING + 1e-9}
-        rows.append(entry)
-    cost = published("papers/warwick_arith_costs.csv", ("type", "operation"), "cost_us")
-    for kind in ("float32", "float64"):
-        part, printed = cost[kind, "multiply"] + cost[kind, "add"], times_us["matmul", "dtpr", "HLLC"]
-        reason = f"table 4, {kind} multiply and add; the rest, loop and memory references, is not printed"
-        rows.append(
-            {"kernel": "matmul", "node": "dtpr", "method": "HLLC", "flops": None, "from": reason}
-            | {"computed_us": part, "printed_us": printed, "agrees": None}
-        )
-    return rows
+def node_times(times_us: Mapping[tuple[str, ...], float]) -> Iterator[Cell]:
+    """POC of the nodes whose flops follow from the text, by equation 6."""
+    for (kernel, node), (flops, _) in FLOPS.items():
+        yield Cell(f"{kernel}, {node}", "POC", times_us[kernel, node, "POC"], flops / STATED_MFLOPS, ROUNDED_US, "us")
 
 
-def flop_rate(times_us: Mapping[tuple[str, ...], float]) -> Document:
+def flop_rate(times_us: Mapping[tuple[str, ...], float]) -> FlopRate:
     """The rate R at which the printed POC times are whole numbers of flops, within their rounding."""
     own = {where[:2]: time for where, time in times_us.items() if where[2] == "POC" and time > 0}
     nodes, times = list(own), np.array(list(own.values()))
     rates = np.round(np.arange(1.0, 2.0, 0.005), 3)
-    low, high = (np.multiply.outer(rates, times + away) for away in (-ROUNDING, ROUNDING))
+    low, high = (np.multiply.outer(rates, times + away) for away in (-ROUNDED_US, ROUNDED_US))
     whole = np.ceil(low - 1e-9) <= high + 1e-9
     best = int(np.argmax(whole.sum(axis=1)))
     flops = {
@@ -159,212 +169,139 @@ def flop_rate(times_us: Mapping[tuple[str, ...], float]) -> Document:
         if whole[best, i]
     }
     stated = int(np.argmin(np.abs(rates - STATED_MFLOPS)))
-    return {
-        "stated_mflops": STATED_MFLOPS,
-        "implied_mflops": float(rates[best]),
-        "nodes": len(nodes),
-        "whole_at_stated": int(whole[stated].sum()),
-        "whole_at_implied": int(whole[best].sum()),
-        "flops_at_implied": flops,
-    }
+    counts = int(whole[stated].sum()), int(whole[best].sum())
+    return FlopRate(STATED_MFLOPS, float(rates[best]), len(nodes), *counts, flops)
 
 
-def single_nodes(times_us: Mapping[tuple[str, ...], float]) -> Rows:
-    """Errors of each kernel's dominant node against its component timing, with those printed for 2 processors."""
-    printed = published("papers/warwick_errors.csv", ERROR_KEYS, "error_percent")
-    rows = []
-    for kernel, node in DOMINANT.items():
-        timed = times_us[kernel, node, "CT"]
-        for method in METHODS:
-            error = 100 * (times_us[kernel, node, method] - timed) / timed
-            rows.append(
-                {"kernel": kernel, "node": node, "method": method, "error_percent": error}
-                | {"printed_percent_at_2": printed[kernel, "2", method]}
-            )
-    return rows
-
-
-def table_lines(found: Document) -> list[str]:
+def table_lines(found: Reproduced) -> list[str]:
     """The tables as text."""
-    agreed = sum(row["agrees"] for row in found["table_7"])
-    rate = found["flop_rate"]
-    statistics = [
-        [
-            method,
-            *(f"{row['computed']:.2f} ({row['printed']:.2f})" for row in found["table_7"] if row["method"] == method),
-        ]
-        for method in METHODS
-    ]
-    verdicts = {True: "agrees", False: "differs", None: "a part only"}
+    rate, shown = found.flop_rate, [f"{cell.ours:.2f} ({cell.printed:.2f})" for cell in found.statistics]
+    statistics = [[method, *shown[place * 6 : place * 6 + 6]] for place, method in enumerate(METHODS)]
     nodes = [
         [
-            *(row[name] for name in ("kernel", "node", "method")),
-            f"{row['computed_us']:.2f} ({row['printed_us']:.1f})",
-            f"{verdicts[row['agrees']]}: {row['from']}",
+            *where,
+            "POC",
+            f"{cell.ours:.2f} ({cell.printed:.1f})",
+            f"{'agrees' if cell.within_rounding else 'differs'}: {reason}",
         ]
-        for row in found["node_times"]
+        for (where, (_, reason)), cell in zip(FLOPS.items(), found.node_times, strict=True)
     ]
-    dominant = [
-        [kernel, node]
-        + [
-            f"{row['error_percent']:+.1f} ({row['printed_percent_at_2']:.1f})"
-            for row in found["single_nodes"]
-            if row["kernel"] == kernel
-        ]
-        for kernel, node in DOMINANT.items()
-    ]
+    agreed = sum(cell.within_rounding or False for cell in found.statistics)
     return [
-        f"table 7, from the {found['table_7'][0]['n']} errors per method: {agreed} of 18 entries to 0.01",
+        f"table 7, from the 21 errors per method: {agreed} of {len(found.statistics)} entries to 0.01",
         *aligned(["method", *(name.replace("_", " ") for name in STATISTICS)], statistics),
         f"  {COPY_SLIP}",
         "",
         "node times (first table 6) that can be inferred: computed, (printed), in microseconds",
         *aligned(["kernel", "node", "method", "time", "verdict"], nodes, left=5),
         (
-            f"  with R = {rate['stated_mflops']} Mflop/s as stated {rate['whole_at_stated']} of {rate['nodes']} POC "
-            f"times are whole numbers of flops, with {rate['implied_mflops']:g} {rate['whole_at_implied']}: the "
+            f"  with R = {rate.stated_mflops} Mflop/s as stated {rate.whole_at_stated} of {rate.nodes} POC "
+            f"times are whole numbers of flops, with {rate.implied_mflops:g} {rate.whole_at_implied}: the "
             "printed times seem to be made with that rate"
         ),
         "",
-        "error of the dominant node alone, (printed for the whole kernel on 2 processors), in percent",
-        *aligned(["kernel", "node", *METHODS], dominant, left=2),
-        "",
         "not reproduced:",
-        *(f"  {method}: {reason}" for method, reason in found["not_reproduced"].items()),
+        *(f"  {method}: {reason}" for method, reason in LACKING.items()),
     ]
 
 
-def reproduce(folder: Path | None = None) -> Document:
+def reproduce(folder: Path | None = None) -> Reproduced:
     """Compute the paper's tables, judge the recorded study of the methods, and fit all forms of message times.
 
     `folder`: where a figure of each medium goes; None for nowhere.
-
-    Returns
-    -------
-    dict
-        `tables`: table 7 and the node times; `simulated`: the second table 6, see `simulated_errors`; `study`: errors
-        of every method; `communication`: per medium `models` with parameters and errors, `chosen`, `jump` of equation 5
-        at l = p, and errors `by_hops`.
     """
     fits = {name: fit_network_table(files.shipped("scenarios", path)) for name, path in SHIPPED.items()}
     if folder is not None:
         for name, calibrated in fits.items():
             drawn = plots.network(calibrated.file, every=True)
             files.write_text(folder / f"{name}.svg", drawn.svg(name) + "\n")
-    return {
-        "paper": "characterisation",
-        "title": TITLE,
-        "tables": paper_tables(),
-        "simulated": simulated_errors(),
-        "study": characterisation_study.judge(characterisation_study.read_rows()),
-        "communication": {name: fitted(WHAT[name], calibrated) for name, calibrated in fits.items()},
-    }
+    printed = published(NODE_TIMES, ("kernel", "node", "method"), "time_us")
+    return Reproduced(
+        tuple(table_7()),
+        tuple(node_times(printed)),
+        flop_rate(printed),
+        tuple(simulated_errors()),
+        characterisation_study.judge(characterisation_study.read_rows()),
+        {name: fitted(WHAT[name], calibrated) for name, calibrated in fits.items()},
+    )
 
 
-def fitted(what: str, calibrated: CalibratedNetwork) -> Document:
-    """All forms of message times fitted to a table of a medium, with their errors."""
-    document = calibrated.to_dict()
-    points = calibrated.fit.points
-    sizes = points.rows_size_bytes
-    return {
-        "what": what,
-        "points": int(sizes.size),
-        "bytes": [float(sizes.min()), float(sizes.max())],
-        "hops": [float(points.distances[0]), float(points.distances[-1])],
-        **{key: document[key] for key in ("chosen", "criterion", "models", "jump", "breakpoints", "warnings")},
-        "by_hops": _by_hops(calibrated),
-    }
-
-
-def _by_hops(calibrated: CalibratedNetwork) -> list[dict[str, float]]:
-    """Held-out errors of equation 5 and of the chosen form at each distance."""
+def fitted(what: str, calibrated: CalibratedNetwork) -> Medium:
+    """Fits to a table, with held-out errors of equation 5 and of the chosen form at each distance."""
     fit = calibrated.fit
+    forms = [fit.form(name).held_out for name in ("packetised", fit.chosen)]
     rows = []
     for hops in fit.points.distances:
         mine = fit.points.rows_hops == hops
-        row = {"hops": float(hops)}
-        for label, name in (("equation_5", "packetised"), ("chosen", fit.chosen)):
-            errors = fit.form(name).held_out
-            if errors is not None:
-                row[label] = float(np.mean(errors[mine]))
-        rows.append(row)
-    return rows
+        means = (None if errors is None else float(np.mean(errors[mine])) for errors in forms)
+        rows.append(ByHops(float(hops), *means))
+    return Medium(what, calibrated, tuple(rows))
 
 
-def text(result: Document) -> str:
+def text(result: Reproduced) -> str:
     """The tables, the study, and errors of all forms per medium, parameters and jump of equation 5."""
-    lines = [result["title"], "", *table_lines(result["tables"]), "", *_simulated_lines(result["simulated"]), ""]
-    lines += characterisation_study.lines(result["study"])
+    lines = [TITLE, "", *table_lines(result), "", *_simulated_lines(result.simulated), ""]
+    lines += characterisation_study.lines(result.study)
     lines += ["", f"{COMMUNICATION}; shipped recordings of a two-core virtual machine", *EXPLAINED]
-    for entry in result["communication"].values():
+    for entry in result.communication.values():
         lines += ["", *medium_lines(entry)]
     return "\n".join(lines)
 
 
-def medium_lines(entry: Document) -> list[str]:
+def medium_lines(entry: Medium) -> list[str]:
     """Errors of all forms, parameters and jump of equation 5."""
-    low, high = entry["bytes"]
+    found = entry.fits.file
+    sizes = found.points["bytes"]
     rows, faults = [], []
-    for form in entry["models"]:
-        if form["fitted_numbers"] is None:
-            faults.append(f"  {form['name']} not fitted: {'; '.join(form['faults'])}")
+    for form in found.models:
+        if form.fitted_numbers is None:
+            faults.append(f"  {form.name} not fitted: {'; '.join(form.faults)}")
             continue
-        errors = (form["mean_relative_error"], form["max_relative_error"], *form["held_out"].values())
-        name = form["name"] + (" *" if form["name"] == entry["chosen"] else "")
-        rows.append([name, f"{form['fitted_numbers']}", *map(_percent, errors)])
-        faults += [f"  {form['name']} is not physical: {'; '.join(form['faults'])}"] if form["faults"] else []
-    packetised = next(form for form in entry["models"] if form["name"] == "packetised")
+        name = form.name + (" *" if form.name == found.chosen else "")
+        errors = (form.mean_relative_error, form.max_relative_error, *vars(form.held_out).values())
+        rows.append([name, f"{form.fitted_numbers}", *map(_percent, errors)])
+        faults += [f"  {form.name} is not physical: {'; '.join(form.faults)}"] if form.faults else []
+    packetised = next(form for form in found.models if form.name == "packetised")
     values = [
-        f"{one['name']} not known" if one["value"] is None else f"{one['name']} {one['value']:.3g} {one['unit']}"
-        for one in packetised["parameters"]
+        f"{one.name} not known" if one.value is None else f"{one.name} {one.value:.3g} {one.unit}"
+        for one in packetised.parameters
     ]
     lines = [
-        f"{entry['what']}: {entry['points']} points, {units.show_size(low)} to {units.show_size(high)}",
+        f"{entry.what}: {len(sizes)} points, {units.show_size(min(sizes))} to {units.show_size(max(sizes))}",
         *aligned(["model", "numbers", "mean", "max", "held out", "max"], rows),
         *faults,
         f"  equation 5: {', '.join(values)}",
     ]
-    jumps = [f"{units.show_duration(jump['jump_s'])} over {jump['hops']:g} hops" for jump in entry["jump"] or ()]
-    if jumps:
+    jumps = [f"{units.show_duration(jump.jump_s)} over {jump.hops:g} hops" for jump in found.jump or ()]
+    if found.jump:
         shown = ", ".join(dict.fromkeys((jumps[0], jumps[-1])))
-        lines.append(f"  its jump -d*tau*h at l = p = {entry['jump'][0]['bytes']:.4g} B: {shown}")
-    if len(entry["by_hops"]) > 1:
+        lines.append(f"  its jump -d*tau*h at l = p = {found.jump[0].bytes:.4g} B: {shown}")
+    if len(entry.by_hops) > 1:
         rows = [
-            [label, *(_percent(row.get(key)) for row in entry["by_hops"])]
-            for label, key in (("equation 5", "equation_5"), ("chosen", "chosen"))
+            ["equation 5", *(_percent(row.equation_5) for row in entry.by_hops)],
+            ["chosen", *(_percent(row.chosen) for row in entry.by_hops)],
         ]
-        lines += aligned(["hops", *(f"{row['hops']:g}" for row in entry["by_hops"])], rows)
-    return [*lines, *(f"  warning: {line}" for line in entry["warnings"])]
+        lines += aligned(["hops", *(f"{row.hops:g}" for row in entry.by_hops)], rows)
+    return [*lines, *(f"  warning: {line}" for line in found.warnings)]
 
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
 
 
-def simulated_errors(processors: tuple[int, ...] = tuple(GRID_ROWS)) -> Rows:
-    """Errors due to the resource models: one row per kernel, number of processors and method.
+def simulated_errors(processors: tuple[int, ...] = tuple(GRID_ROWS)) -> Iterator[Cell]:
+    """Errors due to the resource models, by kernel, number of processors and method.
 
-    Returns
-    -------
-    list of dict
-        `kernel`, `processors`, `method`, `makespan_s`, `timed_s` (by component timing), `error_percent` (size of the
-        difference in makespan from component timing's) and `printed_percent`.
+    An error is the size of the difference in makespan from component timing's, in percent.
     """
     printed = published("papers/warwick_errors.csv", ERROR_KEYS, "error_percent")
-    rows = []
     for kernel in SCENARIOS:
         for count in processors:
             timed_s = makespan_s(kernel, count, TIMED)
             for method in METHODS:
-                own_s = makespan_s(kernel, count, method.lower())
-                rows.append(
-                    {"kernel": kernel, "processors": count, "method": method, "makespan_s": own_s, "timed_s": timed_s}
-                    | {
-                        "error_percent": 100 * abs(own_s / timed_s - 1),
-                        "printed_percent": printed[kernel, str(count), method],
-                    }
-                )
-    return rows
+                error = 100 * abs(makespan_s(kernel, count, method.lower()) / timed_s - 1)
+                where, paper = f"{kernel}, {count} processors", printed[kernel, str(count), method]
+                yield Cell(where, method, paper, error, ROUNDED_POINTS, PERCENT)
 
 
 def changes(kernel: str, processors: int, method: str) -> list[str]:
@@ -383,23 +320,21 @@ def makespan_s(kernel: str, processors: int, method: str) -> float:
     return float(run(load_scenario(path, changes=changes(kernel, processors, method))).makespan_s[0, 0])
 
 
-def _simulated_lines(rows: Rows) -> list[str]:
+def _simulated_lines(found: Sequence[Cell]) -> list[str]:
     """The errors as text, each with the (printed) one."""
-    cells: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        shown = f"{row['error_percent']:.1f} ({row['printed_percent']:.1f})"
-        cells.setdefault((row["kernel"], str(row["processors"])), []).append(shown)
-    off = [abs(row["error_percent"] - row["printed_percent"]) for row in rows]
+    rows: dict[str, list[str]] = {}
+    for cell in found:
+        rows.setdefault(cell.where, []).append(f"{cell.ours:.1f} ({cell.printed:.1f})")
+    off = [abs(cell.difference or 0.0) for cell in found]
     return [
         "errors due to the resource models (second table 6), simulated from the node times, (printed), in percent",
-        *aligned(["kernel", "processors", *METHODS], [[*where, *own] for where, own in cells.items()]),
+        *aligned(["kernel", *METHODS], [[where, *own] for where, own in rows.items()]),
         f"  {sum(off) / len(off):.1f} points off on average, {max(off):.1f} at most; messages are ours",
     ]
 
 
-def inventory(result: Document) -> list[Compared]:
+def inventory(result: Reproduced) -> list[Compared]:
     """All tables and figures in the paper's order; equation 5 too."""
-    found = result["tables"]
     return [
         defined("figures 1 to 5", "Layers, resource models, graphs of the kernels"),
         judged(
@@ -414,13 +349,18 @@ def inventory(result: Document) -> list[Compared]:
             tolerance=1e-6,
         ),
         given("table 4", "Costs of arithmetic in C on a T800", "Measured on a machine that is gone."),
-        _compared_node_times(found),
+        _compared_node_times(result.node_times),
         lost("figures 6 to 8", "Measured and predicted times of the kernels", NO_FIGURES),
         lost("figures 9 to 11", "Errors of the predictions in all", f"{NO_FIGURES}They contain the errors of table 6."),
-        _simulated(result),
-        _statistics(found),
+        _simulated(result.simulated),
+        judged(
+            "table 7",
+            "Statistics of the errors",
+            "Computed from the 63 errors of the second table 6.",
+            result.statistics,
+        ),
         defined("figure 12", "Bounds of the errors", "The least and greatest errors of table 7."),
-        _messages(result),
+        _messages(result.communication),
     ]
 
 
@@ -456,38 +396,22 @@ def _formulas() -> Iterator[Cell]:
         yield Cell(f"{name}, {where}", "time", seconds, ours, 0.0, "s")
 
 
-def _compared_node_times(found: Document) -> Compared:
-    cells = [
-        Cell(f"{row['kernel']}, {row['node']}", row["method"], row["printed_us"], row["computed_us"], ROUNDED_US, "us")
-        for row in found["node_times"]
-        if row["flops"] is not None
-    ]
-    known = {(row["kernel"], row["node"]) for row in found["node_times"] if row["flops"] is not None}
-    cells += [
+def _compared_node_times(computed: Sequence[Cell]) -> Compared:
+    others = [
         Cell(f"{row['kernel']}, {row['node']}", row["method"], float(row["time_us"]), None, ROUNDED_US, "us")
         for row in shipped_rows(NODE_TIMES)
-        if row["method"] != "POC" or (row["kernel"], row["node"]) not in known
+        if row["method"] != "POC" or (row["kernel"], row["node"]) not in FLOPS
     ]
     because = "Of 40 cells only flops that the text states can be computed. " + " ".join(
-        f"{method}: {reason}." for method, reason in found["not_reproduced"].items()
+        f"{method}: {reason}." for method, reason in LACKING.items()
     )
-    return judged("table 6 (first)", "Node times", because, cells)
+    return judged("table 6 (first)", "Node times", because, (*computed, *others))
 
 
-def _simulated(result: Document) -> Compared:
+def _simulated(computed: Sequence[Cell]) -> Compared:
     """Errors due to the resource models, simulated from the node times; those of integration cannot be."""
-    cells = [
-        Cell(
-            f"{row['kernel']}, {row['processors']} processors",
-            row["method"],
-            row["printed_percent"],
-            row["error_percent"],
-            ROUNDED_POINTS,
-            PERCENT,
-        )
-        for row in result["simulated"]
-    ]
-    cells += [
+    off = [abs(cell.difference or 0.0) for cell in computed]
+    others = [
         Cell(
             f"integration, {row['processors']} processors",
             row["method"],
@@ -500,7 +424,6 @@ def _simulated(result: Document) -> Compared:
         if row["kernel"] == "integration"
     ]
     title = "Errors due to the resource models"
-    off = [abs(cell.ours - cell.printed) for cell in cells if cell.ours is not None]
     kernel, processors, method = CHOSEN
     because = (
         f"Simulated from the node times on 2 to 128 transputers; ours are {np.mean(off):.1f} points off on average, "
@@ -508,25 +431,16 @@ def _simulated(result: Document) -> Compared:
         f"chosen by the cell {kernel}, {processors} processors, {method}. Integration: numbers of intervals and phases "
         "are not printed."
     )
-    return Compared("table 6 (second)", title, REPEATED, because, tuple(cells))
+    return Compared("table 6 (second)", title, REPEATED, because, (*computed, *others))
 
 
-def _statistics(found: Document) -> Compared:
-    cells = [
-        # A figure that ends in 5 may have been rounded either way.
-        Cell(row["method"], row["statistic"], row["printed"], row["computed"], ROUNDED_STATISTIC + 0.005, PERCENT)
-        for row in found["table_7"]
-    ]
-    return judged("table 7", "Statistics of the errors", "Computed from the 63 errors of the second table 6.", cells)
-
-
-def _messages(result: Document) -> Compared:
+def _messages(communication: Mapping[str, Medium]) -> Compared:
     """Equation 5, whose parameters are not printed."""
     errors = []
-    for name, entry in result["communication"].items():
-        form = next(form for form in entry["models"] if form["name"] == "packetised")
-        if form["fitted_numbers"] is not None:
-            errors.append(f"{name} {100 * form['held_out']['mean_relative_error']:.0f} %")
+    for name, entry in communication.items():
+        form = next(form for form in entry.fits.file.models if form.name == "packetised")
+        if form.fitted_numbers is not None:
+            errors.append(f"{name} {100 * (form.held_out.mean_relative_error or 0.0):.0f} %")
     because = (
         "The paper prints neither message times nor parameters. Fitted to messages between processes (recorded), it is "
         f"off at sizes held out by {', '.join(errors)} on average."

@@ -6,13 +6,13 @@ weigh as much as those of all other kernels together, and without any of its run
 """
 
 import itertools
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from advisor.report.text import aligned
 from advisor.reproduce.comparison import in_order
 from simulator.calibration import read_shipped_table
-from simulator.models import error_statistics
+from simulator.models import ErrorStatistics, error_statistics
 
 SHIPPED = "papers/characterisation_study.csv"
 MODELS = ("icc", "intcc", "hllc", "poc", "dbc")
@@ -22,62 +22,97 @@ PAPER = {"icc": 0.80, "hllc": 8.19, "poc": 45.58}
 BOUNDS = {"icc": 10.0, "intcc": 25.0, "hllc": 25.0}
 """Mean errors in percent that would do."""
 
-Rows = list[dict[str, Any]]
+Statistics = Mapping[str, ErrorStatistics]
+"""Of the errors of each method, in percent."""
 
 
-def read_rows() -> Rows:
+@dataclass(frozen=True)
+class Recorded:
+    """What a method said of a kernel at a size, and what that took."""
+
+    kernel: str
+    n: float
+    method: str
+    predicted_s: float
+    untaught_s: float
+    """Predicted without any run of the kernel."""
+    measured_s: float
+
+    def error_percent(self, said_s: float) -> float:
+        """Signed."""
+        return 100 * (said_s - self.measured_s) / self.measured_s
+
+
+@dataclass(frozen=True)
+class Erred:
+    """Errors of a prediction, signed; those due to the resource model are beyond that of component timing."""
+
+    kernel: str
+    n: float
+    method: str
+    error_percent: float
+    resource_model_error_percent: float
+    untaught_resource_model_error_percent: float
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The mean error of a method that would do, and whether it is kept."""
+
+    percent: float
+    kept: bool
+
+
+@dataclass(frozen=True)
+class Study:
+    """Errors of each prediction, their statistics by method and by kernel, and the finding in words."""
+
+    errors: tuple[Erred, ...]
+    component_timing: ErrorStatistics
+    taught: Statistics
+    untaught: Statistics
+    by_kernel: Mapping[str, Mapping[str, float]]
+    bounds: Mapping[str, Bound]
+    finding: tuple[str, ...]
+
+
+def read_rows() -> list[Recorded]:
     """The recorded predictions and measurements: a row for each kernel, size and method."""
     table = read_shipped_table(SHIPPED)
-    numbers = {name: table.numbers(name) for name in ("n", "predicted_s", "untaught_s", "measured_s")}
-    texts = {name: table.text(name) for name in ("kernel", "method")}
-    return [
-        {name: texts[name][i] for name in texts} | {name: float(numbers[name][i]) for name in numbers}
-        for i in range(len(table.rows))
-    ]
+    columns = (table.numbers(name).tolist() for name in ("predicted_s", "untaught_s", "measured_s"))
+    named = table.text("kernel"), table.numbers("n").tolist(), table.text("method")
+    return [Recorded(*row) for row in zip(*named, *columns, strict=True)]
 
 
-def judge(rows: Rows) -> dict[str, Any]:
-    """Errors of each prediction, their statistics by method and by kernel, the order, and the finding in words."""
-    timing = {(row["kernel"], row["n"]): _error(row, "predicted_s") for row in rows if row["method"] == "ct"}
-    errors = [
-        {
-            "kernel": row["kernel"],
-            "n": row["n"],
-            "method": row["method"],
-            "error_percent": _error(row, "predicted_s"),
-            "resource_model_error_percent": _error(row, "predicted_s") - timing[row["kernel"], row["n"]],
-            "untaught_resource_model_error_percent": _error(row, "untaught_s") - timing[row["kernel"], row["n"]],
-        }
-        for row in rows
-    ]
-    taught, untaught = (
-        _statistics(errors, name) for name in ("resource_model_error_percent", "untaught_resource_model_error_percent")
+def judge(rows: Sequence[Recorded]) -> Study:
+    """Compare predictions with what was measured, by method, by kernel and with the paper's order."""
+    timing = {(row.kernel, row.n): row.error_percent(row.predicted_s) for row in rows if row.method == "ct"}
+    errors = []
+    for row in rows:
+        own, untaught = row.error_percent(row.predicted_s), row.error_percent(row.untaught_s)
+        timed = timing[row.kernel, row.n]
+        errors.append(Erred(row.kernel, row.n, row.method, own, own - timed, untaught - timed))
+    with_own = _statistics((one.method, one.resource_model_error_percent) for one in errors)
+    without = _statistics((one.method, one.untaught_resource_model_error_percent) for one in errors)
+    return Study(
+        errors=tuple(errors),
+        component_timing=error_statistics([abs(error) for error in timing.values()]),
+        taught=with_own,
+        untaught=without,
+        by_kernel=_by_kernel(errors),
+        bounds={name: Bound(most, with_own[name].mean <= most) for name, most in BOUNDS.items() if name in with_own},
+        finding=tuple(finding(with_own, without)),
     )
-    return {
-        "errors": errors,
-        "component_timing": error_statistics([abs(error) for error in timing.values()]).to_dict(),
-        "taught": taught,
-        "untaught": untaught,
-        "by_kernel": _by_kernel(errors),
-        "order": _sorted(taught),
-        "order_untaught": _sorted(untaught),
-        "bounds": {
-            name: {"percent": most, "kept": taught[name]["mean"] <= most}
-            for name, most in BOUNDS.items()
-            if name in taught
-        },
-        "finding": finding(taught, untaught),
-    }
 
 
-def finding(taught: Mapping[str, Any], untaught: Mapping[str, Any]) -> list[str]:
+def finding(taught: Statistics, untaught: Statistics) -> list[str]:
     """Which method is worth its effort here, and whether the paper's order holds."""
     said = [_order("order, kernels' own runs at other sizes among what costs are fitted to", taught)]
     said.append(_order("order, no run of the kernel that is judged", untaught))
     for name, statistics in (("with those runs", taught), ("without them", untaught)):
         order = [method for method in _sorted(statistics) if method in PAPER]
         pairs = itertools.pairwise(order)
-        clear = all(statistics[a]["ci90_high"] < statistics[b]["ci90_low"] for a, b in pairs)
+        clear = all(_apart(statistics[a], statistics[b]) for a, b in pairs)
         same = order == list(PAPER)
         verdict = "holds" if same else f"does not hold: {', '.join(map(str.upper, order))}"
         sure = "intervals apart" if clear else "intervals of neighbours overlap"
@@ -96,71 +131,74 @@ def finding(taught: Mapping[str, Any], untaught: Mapping[str, Any]) -> list[str]
     return said
 
 
-def lines(found: Mapping[str, Any]) -> list[str]:
+def lines(found: Study) -> list[str]:
     """The study compared with the paper's table 7."""
-    kernels = in_order(row["kernel"] for row in found["errors"])
-    points = {(row["kernel"], row["n"]) for row in found["errors"]}
+    kernels = in_order(row.kernel for row in found.errors)
+    points = {(row.kernel, row.n) for row in found.errors}
     rows = []
-    for method, one in found["taught"].items():
-        other = found["untaught"][method]
-        interval, apart = (f"{s['ci90_low']:.1f} to {s['ci90_high']:.1f}" for s in (one, other))
-        numbers = [f"{one[name]:.1f}" for name in ("mean", "standard_deviation", "min", "max")]
+    for method, one in found.taught.items():
+        other = found.untaught[method]
+        interval, apart = _interval(one), _interval(other)
+        numbers = [_number(value) for value in (one.mean, one.standard_deviation, one.min, one.max)]
         paper = f"{PAPER[method]:.1f}" if method in PAPER else "-"
-        rows.append([method, paper, *numbers, interval, f"{other['mean']:.1f}", apart])
+        rows.append([method, paper, *numbers, interval, _number(other.mean), apart])
     of_mean = "90 % of the mean"
     means = [
         [kernel, *(f"{own.get(method, float('nan')):.1f}" for method in MODELS)]
-        for kernel, own in found["by_kernel"].items()
+        for kernel, own in found.by_kernel.items()
     ]
     return [
         f"the same study on shipped recording, two-core virtual machine: {', '.join(kernels)}, {len(points)} points",
         "  size of the error due to the resource model alone, in percent, at sizes that taught nothing",
-        f"  (component timing itself is off by {found['component_timing']['mean']:.1f} on average)",
+        f"  (component timing itself is off by {found.component_timing.mean:.1f} on average)",
         *aligned(["method", "paper", "mean", "sd", "min", "max", of_mean, "kernel untaught", of_mean], rows),
         *(
-            f"  {name}: at most {bound['percent']:g} % asked for: {'kept' if bound['kept'] else 'missed'}"
-            for name, bound in found["bounds"].items()
+            f"  {name}: at most {bound.percent:g} % asked for: {'kept' if bound.kept else 'missed'}"
+            for name, bound in found.bounds.items()
         ),
         *aligned(["mean by kernel", *MODELS], means),
         "finding:",
-        *(f"  {line}" for line in found["finding"]),
+        *(f"  {line}" for line in found.finding),
     ]
 
 
-def _statistics(errors: Rows, name: str) -> dict[str, dict[str, Any]]:
-    return {
-        method: error_statistics([abs(row[name]) for row in errors if row["method"] == method]).to_dict()
-        for method in MODELS
-        if any(row["method"] == method for row in errors)
-    }
+def _statistics(errors: Iterable[tuple[str, float]]) -> Statistics:
+    """Of the sizes of errors, each with its method."""
+    sizes: dict[str, list[float]] = {}
+    for method, error in errors:
+        sizes.setdefault(method, []).append(abs(error))
+    return {method: error_statistics(sizes[method]) for method in MODELS if method in sizes}
 
 
-def _by_kernel(errors: Rows) -> dict[str, dict[str, float]]:
+def _by_kernel(errors: Sequence[Erred]) -> dict[str, dict[str, float]]:
+    """Mean sizes of the errors due to resource models."""
     found: dict[str, dict[str, float]] = {}
-    for kernel in in_order(row["kernel"] for row in errors):
-        mine = [row for row in errors if row["kernel"] == kernel and row["method"] != "ct"]
-        found[kernel] = {
-            method: error_statistics(
-                [abs(row["resource_model_error_percent"]) for row in mine if row["method"] == method]
-            ).mean
-            for method in dict.fromkeys(row["method"] for row in mine)
-        }
+    for kernel in in_order(row.kernel for row in errors):
+        own = _statistics((row.method, row.resource_model_error_percent) for row in errors if row.kernel == kernel)
+        found[kernel] = {method: one.mean for method, one in own.items()}
     return found
 
 
-def _order(what: str, statistics: Mapping[str, Any]) -> str:
+def _order(what: str, statistics: Statistics) -> str:
     return f"{what}: " + ", ".join(f"{name.upper()} {_mean(statistics, name)}" for name in _sorted(statistics))
 
 
-def _mean(statistics: Mapping[str, Any], name: str) -> str:
-    one = statistics[name]
-    return f"{one['mean']:.1f} % ({one['ci90_low']:.1f} to {one['ci90_high']:.1f})"
+def _mean(statistics: Statistics, name: str) -> str:
+    return f"{statistics[name].mean:.1f} % ({_interval(statistics[name])})"
 
 
-def _sorted(statistics: Mapping[str, Any]) -> list[str]:
-    return sorted(statistics, key=lambda name: float(statistics[name]["mean"]))
+def _interval(one: ErrorStatistics) -> str:
+    return f"{_number(one.ci90_low)} to {_number(one.ci90_high)}"
 
 
-def _error(row: Mapping[str, Any], name: str) -> float:
-    """Signed, in percent."""
-    return float(100 * (row[name] - row["measured_s"]) / row["measured_s"])
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
+
+
+def _apart(one: ErrorStatistics, other: ErrorStatistics) -> bool:
+    """Whether the interval of the first mean lies below that of the other."""
+    return one.ci90_high is not None and other.ci90_low is not None and one.ci90_high < other.ci90_low
+
+
+def _sorted(statistics: Statistics) -> list[str]:
+    return sorted(statistics, key=lambda name: statistics[name].mean)

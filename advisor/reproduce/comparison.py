@@ -13,7 +13,7 @@ TOLERANCE = 1.0
 def judged(number: str, title: str, because: str, cells: Iterable[Cell], *, tolerance: float = TOLERANCE) -> Compared:
     """A table that was computed from what the paper prints; its cells decide whether it is reproduced."""
     found = tuple(cells)
-    offs = [cell.off for cell in found]
+    offs = [cell.off_percent for cell in found]
     missed = [off for off in offs if off is None or off > tolerance]
     worst = max((off for off in offs if off is not None), default=0.0)
     within = sum(off == 0 for off in offs)

@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from advisor.report.papers import Paper, Reproduced
 from advisor.reproduce import PAPERS
 from advisor.results import Provenance
-from simulator import ApportionError, files
+from simulator import ApportionError, documents, files
 
 REPORT, PAGE, INVENTORY, CELLS = "report.json", "report.html", "inventory.csv", "cells.csv"
 RESULT, TEXT = "result.json", "result.txt"
@@ -31,14 +30,14 @@ def module_of(paper: str) -> ModuleType:
     return importlib.import_module(f"advisor.reproduce.{paper}")
 
 
-def reproduce_one(paper: str, folder: Path | None) -> dict[str, Any]:
+def reproduce_one(paper: str, folder: Path | None) -> object:
     """Compute a paper's tables; the result, its text and drawings go into the folder, if there is one."""
-    if folder is None:
-        return dict(module_of(paper).reproduce())
-    files.make_folder(folder)
-    result = dict(module_of(paper).reproduce(folder))
-    files.write_text(folder / TEXT, module_of(paper).text(result) + "\n")
-    files.write_json(folder / RESULT, result)
+    if folder is not None:
+        files.make_folder(folder)
+    result: object = module_of(paper).reproduce(folder)
+    if folder is not None:
+        files.write_text(folder / TEXT, module_of(paper).text(result) + "\n")
+        files.write_json(folder / RESULT, documents.to_dict(result))
     return result
 
 

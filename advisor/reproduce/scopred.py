@@ -4,9 +4,9 @@ Table 4 is fitted to the training set as printed, for an honest forecast, and on
 imply (classes S, W, B), where `ols` must meet the paper's cells.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,8 @@ LEVEL = 0.9
 LEVELS = {"ols": 0.95, "default": LEVEL}
 """Of the intervals of each method: `ols` as in the paper."""
 METHODS = tuple(LEVELS)
+SAYING = ("paper", *METHODS)
+INTERVALS = ("confidence", "prediction")
 CITATION = (
     "B. J. Lafreniere and A. C. Sodan: ScoPred, scalable user-directed performance prediction using complexity "
     "modeling and historical data"
@@ -66,70 +68,119 @@ LEAST_HALF_WIDTH_S = 0.03
 MEASURED = {1: "EP", 5: "FT", 12: "HPL"}
 
 Rows = list[dict[str, str]]
-Document = dict[str, Any]
+Interval = tuple[float, float]
 
 
-def reproduce(_folder: Path | None = None) -> Document:
-    """Compute all cells and the errors per table.
+@dataclass(frozen=True)
+class Said:
+    """A run time as it was predicted, with its intervals where there are some."""
 
-    Returns
-    -------
-    dict
-        `cells`: one entry per prediction; `tables`: mean and worst error in percent of the paper, of `ols` and of
-        `default` on the honest forecasts, and how many observed means lie in each one's prediction interval: 95 % of
-        the paper and of `ols`, which repeats it, and 90 % of `default`, which is `level`;
-        `overall`: the same over all tables, each counted once.
+    time_s: float
+    confidence_s: Interval | None
+    prediction_s: Interval | None
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One prediction cell: what was observed, and what the paper and our methods say."""
+
+    case: str
+    name: str
+    table: int
+    response: str
+    at: Mapping[str, int]
+    honest: bool
+    """Whether it is a forecast of its own: not trained on, and not a part of a sum that is in the table too."""
+    observed_s: float
+    paper_error_percent: float | None
+    said: Mapping[str, Said]
+    """By the paper and by each method."""
+
+    @property
+    def summed(self) -> bool:
+        """Whether the paper adds up rounded predictions of parts."""
+        return self.response == "total" and self.case.startswith("T11")
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Of predictions in percent, and how many observed means lie in their prediction intervals."""
+
+    mean_percent: float
+    worst_percent: float
+    inside: int
+    median_half_width_percent: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Errors of so many honest forecasts, by the paper and by each method."""
+
+    name: str
+    count: int
+    errors: Mapping[str, Errors]
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """All cells, and errors by table and over all tables, each counted once.
+
+    Intervals hold 95 % of the paper and of `ols`, which repeats it, and `level` of `default`.
     """
+
+    cells: tuple[Prediction, ...]
+    tables: tuple[Summary, ...]
+    overall: Summary
+    level: float = LEVEL
+
+
+def reproduce(_folder: Path | None = None) -> Reproduced:
+    """Compute all cells and the errors per table."""
     training, targets = shipped_rows("papers/scopred_training.csv"), shipped_rows("papers/scopred_targets.csv")
     cells = [cell for case in in_order(row["case"] for row in targets) for cell in _case(case, training, targets)]
-    honest = [cell for cell in cells if cell["honest"]]
-    tables = [_summary(f"table {number}", number, honest) for number in in_order(cell["table"] for cell in honest)]
-    return {
-        "paper": "scopred",
-        "title": TITLE,
-        "level": LEVEL,
-        "cells": cells,
-        "tables": tables,
-        "overall": _overall(tables, honest),
-    }
+    honest = [cell for cell in cells if cell.honest]
+    tables = [
+        _summary(f"table {number}", [cell for cell in honest if cell.table == number])
+        for number in in_order(cell.table for cell in honest)
+    ]
+    return Reproduced(tuple(cells), tuple(tables), _overall(tables, _summary("", honest)))
 
 
-def text(result: dict[str, Any]) -> str:
+def text(result: Reproduced) -> str:
     """The cells side by side, then the errors per table."""
-    methods = ("paper", *METHODS)
     rows = [
         [
-            cell["name"],
-            *(str(cell["at"].get(name, "")) for name in PARAMETERS),
-            *(f"{cell[name]:.2f}" for name in ("observed_s", "paper_s", "ols_s", "default_s")),
-            "{:.2f} to {:.2f}".format(*cell["default_prediction_s"]),
+            cell.name,
+            *(str(cell.at.get(name, "")) for name in PARAMETERS),
+            *(f"{time_s:.2f}" for time_s in (cell.observed_s, *(cell.said[by].time_s for by in SAYING))),
+            " to ".join(f"{end:.2f}" for end in cell.said["default"].prediction_s or ()),
         ]
-        for cell in result["cells"]
+        for cell in result.cells
     ]
     errors = [
         [
-            one["name"],
-            *(f"{one[name]['mean_percent']:.1f} / {one[name]['worst_percent']:.1f}" for name in methods),
-            ", ".join(f"{name} {one[name]['inside']}" for name in methods) + f" of {one['count']}",
+            one.name,
+            *(f"{one.errors[by].mean_percent:.1f} / {one.errors[by].worst_percent:.1f}" for by in SAYING),
+            ", ".join(f"{by} {one.errors[by].inside}" for by in SAYING) + f" of {one.count}",
         ]
-        for one in [*result["tables"], result["overall"]]
+        for one in (*result.tables, result.overall)
     ]
-    half = result["overall"]["default"]["median_half_width_percent"]
+    half = result.overall.errors["default"].median_half_width_percent
     return "\n".join(
         [
             TITLE,
             "",
-            *aligned(["case", *PARAMETERS, "observed", "paper", "ols", "default", "90 % interval"], rows),
+            *aligned(["case", *PARAMETERS, "observed", *SAYING, "90 % interval"], rows),
             "",
             "error in %, mean / worst, and how many observed means lie in intervals of 95, 95, 90 %",
-            *aligned(["", *methods, "observed mean in"], errors),
+            *aligned(["", *SAYING, "observed mean in"], errors),
             "",
             f"median half-width of the default's 90 % prediction intervals: {half:.1f} % of the prediction",
         ]
     )
 
 
-def _case(case: str, training: Rows, targets: Rows) -> Iterator[dict[str, Any]]:
+def _case(case: str, training: Rows, targets: Rows) -> Iterator[Prediction]:
     """All cells of one case; a case measured in parts gives the cells of each part and of their sum."""
     own = [row for row in training if row["case"] == case]
     responses = in_order(row["response"] for row in own)
@@ -150,69 +201,61 @@ def _fit(own: Rows, responses: list[str], method: str) -> RuntimeModel:
     return fit(formulas, runs, method=method)
 
 
-def _cells(first: dict[str, str], wanted: Rows, models: dict[str, RuntimeModel], part: str) -> Iterator[dict[str, Any]]:
+def _cells(first: dict[str, str], wanted: Rows, models: dict[str, RuntimeModel], part: str) -> Iterator[Prediction]:
     names = models["ols"].names
     values = {name: np.array([float(row[name]) for row in wanted]) for name in names}
     found = {method: model.predict(values, level=LEVELS[method]) for method, model in models.items()}
     inferred = first["variant"] == "inferred"
     for i, row in enumerate(wanted):
-        cell: dict[str, Any] = {
-            "case": row["case"],
-            "name": row["case"] + (f" {part}" if part else ""),
-            "table": int(row["table"]),
-            "response": row["response"],
-            "at": {name: int(row[name]) for name in PARAMETERS if row[name]},
-            # A part of a table that also has their sum, or a target that was trained on, is no forecast of its own.
-            "honest": not inferred and row["in_training"] == "no" and part in ("", "total"),
-            "observed_s": float(row["observed_s"]),
-            "paper_s": float(row["paper_s"]),
-            "paper_error_percent": float(row["paper_error_percent"]) if row["paper_error_percent"] else None,
-            "paper_confidence_half_s": float(row["paper_confidence_s"]) if row["paper_confidence_s"] else None,
-        }
-        half = float(row["paper_prediction_s"]) if row["paper_prediction_s"] else None
-        cell["paper_prediction_s"] = None if half is None else [cell["paper_s"] - half, cell["paper_s"] + half]
-        for method, predictions in found.items():
-            cell[f"{method}_s"] = float(predictions.mean_s[i])
-            cell[f"{method}_confidence_s"] = [float(x) for x in predictions.confidence_s[i]]
-            cell[f"{method}_prediction_s"] = [float(x) for x in predictions.prediction_s[i]]
-        yield cell
+        paper_s = float(row["paper_s"])
+        said = {"paper": Said(paper_s, *(_around(paper_s, row[f"paper_{one}_s"]) for one in INTERVALS))}
+        for method, one in found.items():
+            ends = (tuple(interval[i].tolist()) for interval in (one.confidence_s, one.prediction_s))
+            said[method] = Said(float(one.mean_s[i]), *ends)
+        yield Prediction(
+            case=row["case"],
+            name=row["case"] + (f" {part}" if part else ""),
+            table=int(row["table"]),
+            response=row["response"],
+            at={name: int(row[name]) for name in PARAMETERS if row[name]},
+            honest=not inferred and row["in_training"] == "no" and part in ("", "total"),
+            observed_s=float(row["observed_s"]),
+            paper_error_percent=float(row["paper_error_percent"]) if row["paper_error_percent"] else None,
+            said=said,
+        )
 
 
-def _summary(name: str, number: int, cells: list[dict[str, Any]]) -> dict[str, Any]:
-    own = [cell for cell in cells if cell["table"] == number]
-    observed = np.array([cell["observed_s"] for cell in own])
-    found: dict[str, Any] = {"name": name, "count": len(own)}
-    for method in ("paper", *METHODS):
-        error = np.abs(np.array([cell[f"{method}_s"] for cell in own]) / observed - 1.0) * 100
-        intervals = [(cell[f"{method}_prediction_s"], cell["observed_s"]) for cell in own]
-        inside = sum(interval is not None and interval[0] <= time_s <= interval[1] for interval, time_s in intervals)
-        found[method] = {"mean_percent": float(error.mean()), "worst_percent": float(error.max()), "inside": inside}
-    return found
+def _around(middle: float, half: str) -> Interval | None:
+    return (middle - float(half), middle + float(half)) if half else None
 
 
-def _overall(tables: list[dict[str, Any]], honest: list[dict[str, Any]]) -> dict[str, Any]:
-    """Mean over the tables, so that a table with many cells counts like any other; worst cell; intervals over cells."""
-    found: dict[str, Any] = {"name": f"mean over {len(tables)} tables", "count": len(honest)}
-    for method in ("paper", *METHODS):
-        found[method] = {
-            "mean_percent": float(np.mean([table[method]["mean_percent"] for table in tables])),
-            "worst_percent": max(table[method]["worst_percent"] for table in tables),
-            "inside": sum(table[method]["inside"] for table in tables),
-        }
-        intervals = [(cell[f"{method}_prediction_s"], cell[f"{method}_s"]) for cell in honest]
-        widths = [(high - low) / 2 / mean * 100 for interval, mean in intervals if interval for low, high in [interval]]
-        found[method]["median_half_width_percent"] = float(np.median(widths))
-    return found
+def _summary(name: str, cells: Sequence[Prediction]) -> Summary:
+    found = {}
+    for by in SAYING:
+        own = [cell.said[by] for cell in cells]
+        off = [100 * abs(one.time_s / cell.observed_s - 1) for one, cell in zip(own, cells, strict=True)]
+        ends = [one.prediction_s or (np.nan, np.nan) for one in own]
+        inside = sum(low <= cell.observed_s <= high for (low, high), cell in zip(ends, cells, strict=True))
+        widths = [50 * (high - low) / one.time_s for (low, high), one in zip(ends, own, strict=True)]
+        found[by] = Errors(float(np.mean(off)), max(off), inside, float(np.nanmedian(widths)))
+    return Summary(name, len(cells), found)
 
 
-def inventory(result: Document) -> list[Compared]:
+def _overall(tables: Sequence[Summary], cells: Summary) -> Summary:
+    """With the mean over the tables, so that a table with many cells counts like any other."""
+    means = {by: float(np.mean([table.errors[by].mean_percent for table in tables])) for by in SAYING}
+    errors = {by: replace(one, mean_percent=means[by]) for by, one in cells.errors.items()}
+    return Summary(f"mean over {len(tables)} tables", cells.count, errors)
+
+
+def inventory(result: Reproduced) -> list[Compared]:
     """All tables in the paper's order; figure 1 too."""
-    predicted = {number: list(_predicted_tables(number, title, result["cells"])) for number, title in TABLES.items()}
+    predicted = {number: list(_predicted_tables(number, title, result.cells)) for number, title in TABLES.items()}
     found = [defined("figure 1", "How the predictor sits in a job scheduler")]
     for number in range(1, 16):
         found += predicted.get(number) or [_given_table(number)]
         if number == 2:
-            found.append(_coefficients(result["cells"]))
+            found.append(_coefficients(result.cells))
     return found
 
 
@@ -229,11 +272,11 @@ def _given_table(number: int) -> Compared:
     return given(f"table {number}", f"{MEASURED[number]}: run times", because)
 
 
-def _predicted_tables(number: int, title: str, cells: Sequence[Document]) -> Iterator[Compared]:
+def _predicted_tables(number: int, title: str, cells: Sequence[Prediction]) -> Iterator[Compared]:
     """A table of predictions; table 4 twice: fitted to what it says, and to what it must have been fitted to."""
-    own = [cell for cell in cells if cell["table"] == number]
-    inferred = [cell for cell in own if cell["case"] == INFERRED]
-    stated = [cell for cell in own if cell["case"] != INFERRED]
+    own = [cell for cell in cells if cell.table == number]
+    inferred = [cell for cell in own if cell.case == INFERRED]
+    stated = [cell for cell in own if cell.case != INFERRED]
     because = "Intervals themselves need the single runs, which are not printed; their ratio does not."
     as_it_says = "Fitted to classes S, W and A as it says. " if inferred else ""
     yield judged(f"table {number}", title, as_it_says + because, _compared_cells(stated))
@@ -242,47 +285,53 @@ def _predicted_tables(number: int, title: str, cells: Sequence[Document]) -> Ite
         yield judged(f"table {number}, inferred", title, fitted_to + because, _compared_cells(inferred))
 
 
-def _compared_cells(cells: Iterable[Document]) -> Iterator[Cell]:
+def _compared_cells(cells: Iterable[Prediction]) -> Iterator[Cell]:
     """Point, deviation, and ratio of the half-widths of confidence and prediction interval, of each prediction."""
     for cell in cells:
-        at = ", ".join(f"{name} = {value}" for name, value in cell["at"].items())
-        where = f"{cell['name']}, {at}"
-        ours, observed = cell["ols_s"], cell["observed_s"]
-        rounded = SUM_S if cell["response"] == "total" and cell["case"].startswith("T11") else ROUNDED_S
-        yield Cell(where, "predicted time", cell["paper_s"], ours, rounded, "s")
-        if cell["paper_error_percent"] is not None:
+        where = ", ".join((cell.name, *(f"{name} = {value}" for name, value in cell.at.items())))
+        ours, observed = cell.said["ols"].time_s, cell.observed_s
+        rounded = SUM_S if cell.summed else ROUNDED_S
+        yield Cell(where, "predicted time", cell.said["paper"].time_s, ours, rounded, "s")
+        if cell.paper_error_percent is not None:
             error = 100 * (ours / observed - 1)
             slack = 0.005 + 100 * (rounded + 0.005 * ours / observed) / observed
-            yield Cell(where, "deviation", cell["paper_error_percent"], error, slack, PERCENT)
+            yield Cell(where, "deviation", cell.paper_error_percent, error, slack, PERCENT)
         ratio = _ratio(where, cell)
         if ratio is not None:
             yield ratio
 
 
-def _ratio(where: str, cell: Document) -> Cell | None:
-    interval = cell["paper_prediction_s"]
-    confidence = cell["paper_confidence_half_s"]
-    if interval is None or confidence is None or cell["response"] != "total" or cell["case"].startswith("T11"):
+def _ratio(where: str, cell: Prediction) -> Cell | None:
+    paper, ours = (_half_widths(cell.said[by]) for by in ("paper", "ols"))
+    if paper is None or ours is None or cell.response != "total" or cell.summed:
         return None  # the sum over parts adds up intervals of parts
-    prediction = (interval[1] - interval[0]) / 2
+    confidence, prediction = paper
     if prediction < LEAST_HALF_WIDTH_S:
         return None
     printed = confidence / prediction
     low, high = (confidence - 0.005) / (prediction + 0.005), (confidence + 0.005) / (prediction - 0.005)
-    own = [cell[f"ols_{name}_s"] for name in ("confidence", "prediction")]
-    ours = (own[0][1] - own[0][0]) / (own[1][1] - own[1][0])
-    return Cell(where, "confidence / prediction interval", printed, ours, max(printed - low, high - printed))
+    what = "confidence / prediction interval"
+    return Cell(where, what, printed, ours[0] / ours[1], max(printed - low, high - printed))
 
 
-def _coefficients(cells: Sequence[Document]) -> Compared:
+def _half_widths(said: Said) -> Interval | None:
+    """Of the confidence and the prediction interval."""
+    if said.confidence_s is None or said.prediction_s is None:
+        return None
+    confidence, prediction = ((high - low) / 2 for low, high in (said.confidence_s, said.prediction_s))
+    return confidence, prediction
+
+
+def _coefficients(cells: Sequence[Prediction]) -> Compared:
     """T = N / (k P) + B0 through two of our predictions for each class."""
     found = []
     for case, k, b0 in (("T2-A", 3996971.35, 0.025), ("T2-B", 3906469.72, 0.085)):
-        first, last = (cell for cell in cells if cell["case"] == case and cell["at"]["P"] in {12, 16})
-        n = first["at"]["N"]
-        slope = (first["ols_s"] - last["ols_s"]) / (n / first["at"]["P"] - n / last["at"]["P"])
+        first, last = (cell for cell in cells if cell.case == case and cell.at["P"] in {12, 16})
+        first_s, last_s = (cell.said["ols"].time_s for cell in (first, last))
+        shares = [cell.at["N"] / cell.at["P"] for cell in (first, last)]
+        slope = (first_s - last_s) / (shares[0] - shares[1])
         found.append(Cell(case, "pairs per second", k, 1 / slope))
-        found.append(Cell(case, "B0", b0, first["ols_s"] - slope * n / first["at"]["P"], ROUNDED_S, "s"))
+        found.append(Cell(case, "B0", b0, first_s - slope * shares[0], ROUNDED_S, "s"))
     return judged("text of table 2", "EP: coefficients of the models", "Fitted to the printed means.", found)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator import LoadTrace, ScenarioError, intervals, provenance, randomness, read_trace, this_machine
+from simulator import LoadTrace, ScenarioError, documents, intervals, provenance, randomness, read_trace, this_machine
 from simulator.calibration import SIZED_KERNELS, Competitor, RealSource, record_load, save_speed_model
 from simulator.calibration.bands import BuiltBand, CutRule, beside_load, build
 
@@ -74,8 +74,10 @@ class LoadBandPlan:
 
 
 @dataclass(frozen=True)
-class SizeChecked:
+class SizeChecked(documents.Record):
     """Fresh runs of one size, and the band."""
+
+    DERIVED = ("inside", "runs", "relative_width")
 
     size_elements: float
     ideal_s: float
@@ -91,14 +93,14 @@ class SizeChecked:
         return sum(self.low <= speed <= self.high for speed in self.speeds)
 
     @property
+    def runs(self) -> int:
+        """How many there are."""
+        return len(self.speeds)
+
+    @property
     def relative_width(self) -> float:
         """Width of the band there, as a share of its middle."""
         return (self.high - self.low) / self.mid
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        counts = {"inside": self.inside, "runs": len(self.speeds), "relative_width": self.relative_width}
-        return asdict(self) | counts | {"speeds": list(self.speeds)}
 
 
 @dataclass(frozen=True)

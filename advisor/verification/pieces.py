@@ -1,7 +1,7 @@
 """Short real pieces of an application: they check speeds and message times, and correct them where all agree."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import exp, inf, log, pi, sqrt
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from advisor.verification.residuals import without_loads
-from simulator import PE, Configuration, Scenario, run
+from simulator import PE, Configuration, Scenario, documents, run
 from simulator.calibration import RealRun
 
 PIECES = 3
@@ -41,19 +41,36 @@ def doubt_of_median(values: ArrayLike) -> float:
 
 
 @dataclass(frozen=True)
-class Piece:
+class Piece(documents.Record):
     """What one PE really attained in runs of the application, unloaded, and what its band says."""
+
+    SPARSE, DERIVED = False, ("speed_attained", "difference_percent", "corrected_by_percent")
 
     pe: str
     rows: int
-    said: float
+    said: float = field(metadata=documents.named("speed_of_band"))
     """Speed of the band at that panel, in volume per second."""
-    half_width: float
+    half_width: float = field(metadata=documents.NOT_WRITTEN)
     """Of the band there, as a share of its middle."""
-    attained: tuple[float, ...]
+    attained: tuple[float, ...] = field(metadata=documents.NOT_WRITTEN)
     """Volume per CPU second of each run's computation."""
-    size: float = 0.0
+    size: float = field(default=0.0, metadata=documents.NOT_WRITTEN)
     """What speeds are functions of."""
+
+    @property
+    def speed_attained(self) -> float:
+        """The median."""
+        return float(np.median(self.attained))
+
+    @property
+    def difference_percent(self) -> float:
+        """What was attained over what the band says, less 1."""
+        return 100 * (self.speed_attained / self.said - 1)
+
+    @property
+    def corrected_by_percent(self) -> float:
+        """See `ratio`."""
+        return 100 * (self.ratio - 1)
 
     @property
     def ratio(self) -> float:
@@ -66,18 +83,6 @@ class Piece:
         middle = float(np.median(ratios))
         return middle if abs(middle - 1) > max(self.half_width, doubt_of_median(ratios)) else 1.0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        attained = float(np.median(self.attained))
-        return {
-            "pe": self.pe,
-            "rows": self.rows,
-            "speed_of_band": self.said,
-            "speed_attained": attained,
-            "difference_percent": 100 * (attained / self.said - 1),
-            "corrected_by_percent": 100 * (self.ratio - 1),
-        }
-
 
 @dataclass(frozen=True)
 class Tried:
@@ -85,15 +90,6 @@ class Tried:
 
     configuration: Configuration
     runs: tuple[RealRun, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "configuration": self.configuration.name,
-            "partition": list(self.configuration.partition),
-            "makespan_s": [one.makespan_s for one in self.runs],
-            "usages": [[asdict(used) for used in one.compute] for one in self.runs],
-        }
 
     @property
     def makespan_s(self) -> float:
@@ -122,7 +118,15 @@ class Corrected:
     def to_dict(self, tried: Sequence[Tried]) -> dict[str, Any]:
         """Plain data for JSON: what ran and what followed."""
         return {
-            "runs": [one.to_dict() for one in tried],
+            "runs": [
+                {
+                    "configuration": one.configuration.name,
+                    "partition": list(one.configuration.partition),
+                    "makespan_s": [run.makespan_s for run in one.runs],
+                    "usages": [[asdict(used) for used in run.compute] for run in one.runs],
+                }
+                for one in tried
+            ],
             "speeds": [one.to_dict() for one in self.pieces],
             "message_times_by": self.messages,
             "all_times_by": self.pace,

@@ -45,8 +45,7 @@ class Advised:
         names = {ADVISED: chosen.name}
         if (now := next((name for name in NOW if name in recommendation.baselines), None)) is not None:
             names[now] = recommendation.strategies.also.get(now, now)
-        pes = scenario.platform.pes
-        idle = idle_cores(scenario, chosen)
+        pes, idle = scenario.platform.pes, idle_cores(scenario, chosen)
         advice = PointAdvice(
             chosen.name,
             recommendation.varied,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from advisor import wording
 from advisor.whatif.advised import asking
@@ -49,8 +49,7 @@ class WhatIf:
     @cached_property
     def findings(self) -> dict[str, Any]:
         """What `apportion whatif --json` prints: `sentence`, `points`, `pays_most` and more; plain data."""
-        plain: dict[str, Any] = documents.to_dict(self.found)
-        return plain
+        return cast("dict[str, Any]", documents.to_dict(self.found))
 
     @property
     def sentence(self) -> str:
@@ -125,12 +124,11 @@ def what_if(  # noqa: PLR0913 - one per option of the command line
     Raises ScenarioError if the scenario is wrong, a path leads nowhere, or the folder holds other results; a value that
     breaks a point is that point's affair: `findings` names it.
     """
-    asked: dict[str, Any] = {"buy": buy, "zipped": zipped, "advise": advise, "seed": seed, "level": level}
     changes = varied(vary) if buy is None else ()
+    asked = partial(plan_whatif, scenario, changes, buy=buy, zipped=zipped, advise=advise, seed=seed, level=level)
 
     def planned(of: Allowed | None) -> Plan:
-        count, runs = (replications, None) if of is None else (of.replications, of.runs)
-        return plan_whatif(scenario, changes, replications=count, runs=runs, **asked)
+        return asked(replications=replications) if of is None else asked(replications=of.replications, runs=of.runs)
 
     plan = planned(None)
     with in_time(budget_s):

@@ -28,8 +28,10 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Field:
+class Field(documents.Record):
     """What is varied by itself: a field of the scenario, or several that go side by side."""
+
+    DERIVED = ("name",)
 
     paths: tuple[str, ...]
     stops: tuple[Stop, ...]
@@ -49,10 +51,6 @@ class Field:
     def as_is(self) -> int | None:
         """The stop that is what the scenario has, if there is one."""
         return next((place for place, stop in enumerate(self.stops) if stop.as_is), None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {"paths": list(self.paths), "name": self.name, "stops": documents.to_dict(self.stops)}
 
 
 @dataclass(frozen=True)

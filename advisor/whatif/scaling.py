@@ -31,7 +31,6 @@ MOST_NODES, MOST_TIMES = 4096, 2**20
 """Most nodes that are looked at: each is written out with its PEs; and most times that a problem's size may grow."""
 GOOD, NEAR = 0.8, 0.005
 """Efficiency below which more nodes are said to be used badly, and how far work per node may be off unsaid."""
-Data = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def plan_scaling(  # noqa: PLR0913 - all by name
         steps.append(_step(part, count, which, parameter, on[0] if on else part))
         on.append(part)
     begun = template.on(on[0], _configurations(on[0]))
-    points = [_changes(template, part, begun.document.data) for part in on[1:]]
+    points = [_changes(template, part, begun) for part in on[1:]]
     plan = make_plan(
         template.document.path,
         points,
@@ -236,16 +235,16 @@ def _speed(part: Scenario, first: Scenario) -> float:
     )
 
 
-def _configurations(part: Scenario) -> dict[str, Data]:
-    """A process on each core, with equal units and with units by speed."""
+def _configurations(part: Scenario) -> dict[str, documents.Data]:
+    """A process on each core, with equal units and with units by speed, as a file says them."""
     pes = part.platform.pes
-    placed: Data = {} if all(pe.cores == 1 for pe in pes) else {"allocation": {pe.name: pe.cores for pe in pes}}
+    placed = {} if all(pe.cores == 1 for pe in pes) else {"allocation": {pe.name: pe.cores for pe in pes}}
     return {rule: {"partition": rule, **placed} for rule in ("equal", "by-speed")}
 
 
-def _changes(template: Any, part: Scenario, before: Data) -> tuple[str, ...]:
+def _changes(template: Any, part: Scenario, begun: Any) -> tuple[str, ...]:
     """What makes a step of the first one, as `--set` takes it."""
-    data = template.on(part, _configurations(part)).document.data
+    before, data = begun.document.data, template.on(part, _configurations(part)).document.data
     parameters = data["application"]["parameters"]
     changed = {"platform": data["platform"]} | {
         f"application.parameters.{name}": value

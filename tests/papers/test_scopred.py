@@ -32,13 +32,14 @@ def rows(name):
 
 
 def test_ols_meets_every_cell_of_the_paper(result):
-    cells = [cell for cell in result["cells"] if cell["case"] != "T4-joint"]  # as printed, it is not reproducible
+    cells = [cell for cell in result.cells if cell.case != "T4-joint"]  # as printed, it is not reproducible
     assert len(cells) == 92
     for cell in cells:
-        tolerance = max(0.01, 0.01 * cell["paper_s"]) + 1e-9
-        if cell["response"] == "total" and cell["case"].startswith("T11"):
+        paper_s = cell.said["paper"].time_s
+        tolerance = max(0.01, 0.01 * paper_s) + 1e-9
+        if cell.response == "total" and cell.case.startswith("T11"):
             tolerance = 0.02  # the paper adds four rounded numbers
-        assert cell["ols_s"] == pytest.approx(cell["paper_s"], abs=tolerance), cell["name"]
+        assert cell.said["ols"].time_s == pytest.approx(paper_s, abs=tolerance), cell.name
 
 
 def test_ols_interval_half_widths_meet_the_fixtures():
@@ -69,26 +70,26 @@ def test_ols_interval_half_widths_meet_the_fixtures():
 
 
 def test_default_beats_the_paper_by_the_bars(result):
-    by_table = {table["name"]: table["default"] for table in result["tables"]}
-    overall = result["overall"]
-    assert overall["paper"]["mean_percent"] == pytest.approx(13.8, abs=0.1)
-    assert overall["default"]["mean_percent"] <= 5.0
-    assert overall["default"]["worst_percent"] <= 22
-    assert by_table["table 13"]["mean_percent"] <= 8
-    assert by_table["table 13"]["worst_percent"] <= 15
-    assert by_table["table 9"]["mean_percent"] <= 5
-    assert by_table["table 9"]["worst_percent"] <= 10
+    by_table = {table.name: table.errors["default"] for table in result.tables}
+    overall = result.overall.errors
+    assert overall["paper"].mean_percent == pytest.approx(13.8, abs=0.1)
+    assert overall["default"].mean_percent <= 5.0
+    assert overall["default"].worst_percent <= 22
+    assert by_table["table 13"].mean_percent <= 8
+    assert by_table["table 13"].worst_percent <= 15
+    assert by_table["table 9"].mean_percent <= 5
+    assert by_table["table 9"].worst_percent <= 10
     both = [by_table["table 6"], by_table["table 7"]]
-    assert np.mean([table["mean_percent"] for table in both]) <= 12
-    assert max(table["worst_percent"] for table in both) <= 22
+    assert np.mean([table.mean_percent for table in both]) <= 12
+    assert max(table.worst_percent for table in both) <= 22
 
 
 def test_default_intervals_tell_the_truth(result):
-    overall = result["overall"]
-    assert result["level"] == 0.9
-    assert 0.88 * overall["count"] <= overall["default"]["inside"] <= 0.93 * overall["count"]
-    assert overall["default"]["median_half_width_percent"] <= 12.6
-    assert overall["paper"]["inside"] < 0.7 * overall["count"]
+    overall, errors = result.overall, result.overall.errors
+    assert result.level == 0.9
+    assert 0.88 * overall.count <= errors["default"].inside <= 0.93 * overall.count
+    assert errors["default"].median_half_width_percent <= 12.6
+    assert errors["paper"].inside < 0.7 * overall.count
 
 
 @pytest.mark.slow
@@ -138,14 +139,14 @@ def test_every_table_has_a_verdict_that_its_cells_bear_out(result):
         table = found[f"table {number}"]
         assert table.verdict == REPRODUCED
         assert {cell.what for cell in table.cells} >= {"predicted time", "deviation"}
-        assert max(cell.off for cell in table.cells) < 0.2
+        assert max(cell.off_percent for cell in table.cells) < 0.2
     # The ratio of the intervals depends on the design alone; table 13 at N = 11000 is the misprint among them, and at
     # 14000 it is 0.02 % beyond rounding.
     off = [
         (table.number, cell.where.partition(",")[0])
         for table in found.values()
         for cell in table.cells
-        if cell.what.startswith("confidence") and cell.off and table.verdict == REPRODUCED
+        if cell.what.startswith("confidence") and cell.off_percent and table.verdict == REPRODUCED
     ]
     assert off == [("table 13", "T13-N=11000"), ("table 13", "T13-N=14000")]
 

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,21 +27,20 @@ METHODS: dict[str, Callable[..., Partition]] = {
 """Each takes units and `SpeedKinds`, then options by name."""
 
 
-def partition_options(method: str, given: Mapping[str, Any], *, seed: int) -> dict[str, Any]:
+def partition_options(*, at: str | None, correlation: float | None, matrix: str | None) -> dict[str, float]:
     """What a method takes besides units and PEs, from the options of the command line; None is an option not given.
 
     Raises ScenarioError if the text of an option says nothing that can be used.
     """
-    options = {name: value for name, value in given.items() if value is not None}
-    if "at" in options:
-        at = options.pop("at")
+    options = {} if correlation is None else {"correlation": correlation}
+    if at is not None:
         options |= {"peak": True} if at == "peak" else {"at": _size(at)}
-    if "matrix" in options:
-        match = re.fullmatch(r"([1-9]\d{0,12})x([1-9]\d{0,12})", text := options.pop("matrix"))
+    if matrix is not None:
+        match = re.fullmatch(r"([1-9]\d{0,12})x([1-9]\d{0,12})", matrix)
         if match is None:
-            raise ScenarioError(f"--matrix: {text!r} is no matrix; give ROWSxCOLUMNS such as 1000x1000")
+            raise ScenarioError(f"--matrix: {matrix!r} is no matrix; give ROWSxCOLUMNS such as 1000x1000")
         options |= {"rows": int(match[1]), "columns": int(match[2])}
-    return options | ({"seed": seed} if method == "banded" else {})
+    return options
 
 
 def _size(text: str) -> float:
@@ -66,8 +65,6 @@ def partition(units: int, speeds: Speeds | str | Path, method: str = "functional
     `method`: one of `METHODS`.
     `options`: what else that method takes.
     """
-    if method == "proportional":
-        raise ScenarioError("--method proportional is called by-speed now; give by-speed")
     if method not in METHODS:
         raise ScenarioError(f"--method {method!r} is not known; give {', '.join(METHODS)}")
     if not isinstance(speeds, Speeds):
@@ -97,14 +94,12 @@ def partition_document(found: Partition, speeds: Speeds, *, seed: int | None = N
     }
 
 
-def partition_csv(document: dict[str, Any]) -> str:
+def partition_csv(found: Partition) -> str:
     """One row per PE: number from 0, name, units, seconds; for `grid2d` the rectangle, 0 by 0 without one."""
-    columns: dict[str, list[Any]] = {
-        "pe": list(range(len(document["units"]))),
-        **{column: document[field] for column, field in (("name", "names"), ("units", "units"), ("time_s", "times_s"))},
-    }
-    if "rectangles" in document:
-        by_pe = {rectangle["pe"]: rectangle for rectangle in document["rectangles"]}
+    units, times_s = found.units.tolist(), found.times_s.tolist()
+    columns = {"pe": list(range(len(units))), "name": found.pes.pe_names(), "units": units, "time_s": times_s}
+    if "rectangles" in found.details:
+        by_pe = {rectangle["pe"]: rectangle for rectangle in found.details["rectangles"]}
         for side in ("row", "column", "height", "width"):
             columns[side] = [by_pe.get(pe, {}).get(side, 0) for pe in columns["pe"]]
     return files.csv_lines([tuple(columns), *zip(*columns.values(), strict=True)])

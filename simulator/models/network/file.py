@@ -28,9 +28,6 @@ from simulator.models.network import (
 )
 from simulator.models.network.choice import FormEntry
 
-_READ_ONLY = {"written": False, "read": True}
-"""Metadata of what older files say of costs of messages, which nothing uses."""
-
 
 @dataclass(frozen=True)
 class Jump:
@@ -64,9 +61,6 @@ class NetworkFile(ModelFile):
     model: NetworkModel
     points: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     measured: Mapping[str, object] | None = None
-    cpu: object = field(default=None, metadata=_READ_ONLY)
-    memory_bytes_per_byte: object = field(default=None, metadata=_READ_ONLY)
-    memory_from: object = field(default=None, metadata=_READ_ONLY)
 
 
 @dataclass(frozen=True)
