@@ -46,6 +46,15 @@ def test_values_from_few_draws_are_made_comparable_by_the_ratio_to_the_best():
     assert np.max(np.abs(values / table - 1)) < 0.25
 
 
+def test_behind_in_the_mean_is_more_than_two_standard_errors():
+    judge = Judge(Space(loaded()), Spending(), draws=64)
+    assert not judge._like.any()  # no states yet that draws could have in common
+    apart = np.array([-0.1, 0.0, 0.1])
+    error = np.std(apart, ddof=1) / np.sqrt(3)
+    assert judge._far(2.1 * error + apart)
+    assert not judge._far(1.9 * error + apart)
+
+
 def test_a_stage_ends_with_its_runs_and_says_so():
     made = loaded()
     told = []

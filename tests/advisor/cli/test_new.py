@@ -89,6 +89,7 @@ BAD = {
     "--busy 'node9 13:00-18:00'": "--busy: there is no node 'node9'; name one of node1,",
     "--busy 'node1 18:00-13:00'": "ends before it begins",
     "--busy 'node1 13:00-25:00'": "25:00 is no time of day; give 0:00 to 24:00",
+    "--busy 'node1 13:00-14:60'": "14:60 is no time of day; give 0:00 to 24:00",
     "--busy 'node1 13:00-15:00' --busy 'node1 14:00-16:00'": "--busy: 'node1' is busy twice at a time",
 }
 

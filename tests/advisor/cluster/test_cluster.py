@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from advisor.cluster import ClusterWish, advise_cluster, cluster_scenario, node_name, scenario_text
 from advisor.cluster.answer import Asked, Ran, _written, cluster_result, run_line
+from advisor.cluster.real_runs import RealPieces
 from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.html import render_page
 from advisor.verification.asking import check_document
@@ -223,3 +224,8 @@ def test_pieces_of_equal_units_and_then_of_the_advice_correct_what_is_advised(tm
     made = answer.recommendation.configuration
     units = dict(zip(made.placement, made.partition, strict=True))
     assert units[0] > 1.5 * units.get(1, 0)
+
+
+def test_no_pieces_are_run_on_more_than_64_hosts(tmp_path):
+    pieces = RealPieces(ClusterWish(budget_s=60.0), {f"h{number}": ABOUT for number in range(65)}, (), tmp_path)
+    assert pieces.correct(None, None, (), 1.0) == (None, [])

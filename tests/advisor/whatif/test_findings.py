@@ -63,6 +63,15 @@ def test_a_change_that_pays_is_found_among_those_that_do_not(many):
     assert "the fastest of 21 points with a chance of > 99 %" in document["sentence"]
 
 
+def test_half_a_percent_pays_nothing_however_sure_it_is(many):
+    common, rest = 1 + 0.05 * np.random.default_rng(5).random(20), np.random.default_rng(6)
+    took = {point: common * (1 + 1e-5 * rest.normal(size=20)) for point in range(NULLS + 1)}
+    document = whatif_document(swept_of(many, lambda point, _: took[point] * (0.995 if point else 1)))
+    assert document["points"][1]["together"]["low"] > 1
+    said = "No change pays: none is more than 1 % faster than the scenario as it is"
+    assert document["sentence"] == f"{said}, {NULLS} changes compared."
+
+
 def test_of_two_that_cannot_be_told_apart_both_are_named(many):
     draw, rest = noise(3), np.random.default_rng(3).normal(0, 0.02, 20)
     rest -= rest.mean()

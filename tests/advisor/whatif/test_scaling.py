@@ -1,5 +1,7 @@
 """Strong and weak scaling: steps, copies, the growing problem, speed-up against a known truth, and bad input."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,15 @@ def test_work_that_nobody_waits_for_scales_perfectly(tmp_path):
     assert [one.step.size for one in weak.points] == [8_000_000, 16_000_000, 64_000_000]
     assert [one.makespan_s.mean for one in weak.points] == pytest.approx([weak.points[0].makespan_s.mean] * 3, rel=0.01)
     assert [one.efficiency.mean for one in weak.points] == pytest.approx([1, 1, 1], rel=0.01)
+
+
+def test_copies_of_the_only_node_say_what_joins_them_unless_the_scenario_does(tmp_path):
+    path = file_of(tmp_path)
+    path.write_text(path.read_text().replace("n[1-4]", "n1"))
+    said = "messages between copies take platform.link"
+    assert not [line for line in plan_scaling(path, "strong", (1, 2)).notes if said in line]
+    path.write_text(re.sub(r"network: .topology: star, (link: {.*})}", r"\1", path.read_text()))
+    assert [line for line in plan_scaling(path, "strong", (1, 2)).notes if said in line]
 
 
 def test_the_problem_grows_by_its_volume_and_says_what_it_came_to(tmp_path):

@@ -6,10 +6,12 @@ from functools import cache
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from simulator import LoadTrace, plots
 from simulator.base.machine import Cache
+from simulator.models import build_load_functions
 
 SVG = "{http://www.w3.org/2000/svg}"
 KERNELS = [
@@ -123,6 +125,10 @@ def test_incomplete_entries_are_drawn_as_far_as_they_go():
     assert plots.sensitivity({"speed": [plots.Effect(0.1, 0.2, None, None)]}).svg()
     assert plots.timeline([{"process": 0, "pe": "core0", "operation": "compute", "start_s": 1.0, "end_s": 1.0}]).svg()
     assert plots.load(LoadTrace([0.0], [0.0], 1.0)).svg()
+    assert plots.waits({"a": np.array([0.0, 0.5])}).svg()
+    assert not plots.waits({"a": np.zeros(2)})
+    curves = build_load_functions(LoadTrace([0.0, 1.0, 2.0], [0.0, 2.0, 1.0], 3.0), window=2, history=3)
+    assert {"l_min", "l_max"} <= set(re.findall(r"l_m\w\w", plots.load_functions(curves).svg()))
 
 
 def test_names_from_outside_are_escaped_shortened_and_never_mathematics():

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from advisor.advise.process_counts.search import Limits, Space, configurations, fewest_of_near
+from advisor.advise.process_counts.search import Limits, Space, _near, configurations, fewest_of_near
 from tests.support.known_models import KnownModel
 
 
@@ -30,6 +30,10 @@ def test_memory_holds_what_fits_on_each_pe():
     assert 0 < held.sum() < len(every)
     found = Space(model, kinds, 3200.0, Limits({"fast": 20e6}, "8*N**2/P")).looked_at()
     np.testing.assert_array_equal(found, every[held])
+
+
+def test_up_to_200_processes_of_a_kind_are_all_looked_at():
+    assert _near(150, 1) == [*range(1, 151)]
 
 
 def test_the_best_of_more_than_can_be_listed():

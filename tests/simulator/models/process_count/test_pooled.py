@@ -55,6 +55,13 @@ def test_slopes_of_the_log_makespan():
         assert (log_times(terms, moved)[0] - value) / 1e-6 == pytest.approx(slopes[:, k], abs=1e-5)
 
 
+def test_a_largest_size_off_the_trend_of_the_smaller_ones_widens_intervals(fitted):
+    assert fitted.inflation == 1
+    runs = clusters.runs_of(clusters.cheapest_set(), SMALL, clusters.lu, noise=0.03)
+    off = replace(runs, time_s=np.where(runs.size == SMALL[-1], 1.3 * runs.time_s, runs.time_s))
+    assert fit_process_counts(off).inflation > 10
+
+
 def test_runs_without_noise_come_back():
     runs = clusters.runs_of(clusters.judged(), SMALL, clusters.lu)
     model = fit_process_counts(runs)

@@ -1,5 +1,6 @@
 """SimGrid's platform files: by hand, against SimGrid itself where it is installed, and bad ones."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +114,15 @@ def every_route_is_simgrids(name):
     for link in platform.network.links:
         name = link.name if link.shared else f"{link.name}_UP"
         assert [link.bandwidth_bytes_per_s, link.latency_s] == pytest.approx(told["links"][name], rel=1e-12)
+
+
+def test_a_fat_tree_goes_up_by_destination_by_hand():
+    """Of 12 hosts 3 are on a switch, 2 of these below another; four cables up from the first, by destination mod 4."""
+    platform = read("fat_tree.xml")
+    ways = {place: links_of(platform, "f0", f"f{place}") for place in range(1, 12)}
+    assert [len(way) for way in ways.values()] == [2] * 2 + [4] * 3 + [6] * 6
+    for one, other in itertools.combinations(range(3, 12), 2):
+        assert (ways[one][1] == ways[other][1]) == (one % 4 == other % 4)
 
 
 @pytest.mark.slow

@@ -1,6 +1,8 @@
 """Timelines as a table: the log again."""
 
 import csv
+import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,12 @@ def test_a_row_per_operation(done, tmp_path):
     for name in runs.configurations:
         path = sum(float(row["critical_time"]) for row in rows if row["configuration"] == name)
         assert path == pytest.approx(runs.of(name)[0])
+
+
+def test_the_end_of_a_name_says_the_format(done, tmp_path):
+    made, runs = done
+    write_timeline(tmp_path / "t.csv.json.gz", made, runs=runs)
+    assert "traceEvents" in json.loads(gzip.decompress((tmp_path / "t.csv.json.gz").read_bytes()))
 
 
 def test_what_waits_and_what_is_computed(tmp_path):
