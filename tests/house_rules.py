@@ -37,16 +37,16 @@ CLOCKS = {
 
 LINES = {
     "simulator/base": (5_100, 3_700),
-    "simulator/models": (11_581, 11_381),
+    "simulator/models": (11_688, 11_488),
     "simulator/load_traces": (2_050, 2_030),
-    "simulator/platform": (4_779, 4_369),
+    "simulator/platform": (4_803, 4_393),
     "simulator/programs": (6_397, 6_397),
     "simulator/scheduling": (2_020, 1_900),
-    "simulator/scenario_file": (6_973, 5_841),
-    "simulator/engines": (11_740, 11_238),
+    "simulator/scenario_file": (7_045, 5_913),
+    "simulator/engines": (11_745, 11_243),
     "simulator/results": (4_688, 4_266),
     "simulator/experiments": (1_709, 1_589),
-    "simulator/calibration": (13_839, 13_066),
+    "simulator/calibration": (14_028, 13_255),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (874, 881),
     "advisor/advise": (9_353, 8_004),
@@ -55,7 +55,7 @@ LINES = {
     "advisor/jobs": (1_857, 1_607),
     "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_997, 5_079),
     "advisor/reproduce": (1_976, 1_980),
-    "advisor/cli": (6_252, 4_909),
+    "advisor/cli": (6_253, 4_910),
 }
 """Lines of Python that rooms may have, and shall have. The first number is only ever lowered, until it is the second; a
 new capability raises both, see `simulator/DESIGN.md`. `python -m tests.house_rules` prints where they stand."""

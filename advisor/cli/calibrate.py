@@ -53,7 +53,8 @@ class Subject:
     size: str | None = option("Elements stored and processed, such as 3*n**2.", SIZED)
     volume: str | None = option("Volume of computation, such as 2*n**3.", SIZED)
     replay: Path | None = option(
-        "A table size_elements,volume,cpu_s[,wall_s] instead (rows of one size are repetitions), one n,GFLOPS with "
+        "A table size_elements,volume,cpu_s[,wall_s] instead (rows of one size are repetitions; with columns pe[,at_s] "
+        "of PEs that run at once), one n,GFLOPS with "
         "--size and --volume, or points kept by --store.",
         metavar="SIZES.csv",
         **INPUT,

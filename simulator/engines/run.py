@@ -18,6 +18,7 @@ from simulator.engines.costs import TICKS_S, TickOverflowError, service_table
 from simulator.engines.process import CustomOperation, Progress, Sharing
 from simulator.engines.run_set import RunSet
 from simulator.programs.program import Loop, Row
+from simulator.scenario_file.levels import with_level_traces
 from simulator.scenario_file.scenario import Scenario, stratum_count, truth_count
 from simulator.scenario_file.truths import Draws, draw
 
@@ -188,6 +189,7 @@ def _asked(scenario: Scenario, engine: str, replications: int | None, seed: int 
     whole = replace(scenario, replications=max(count, scenario.replications))
     truths = truth_count(whole) if whole.doubtful else None
     asked = replace(scenario, replications=count, seed=seed, truths=truths, strata=stratum_count(whole))
+    asked = with_level_traces(asked)
     asked.check_memory_needed()
     return asked
 

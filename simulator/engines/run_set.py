@@ -9,6 +9,7 @@ import numpy as np
 
 from simulator.base import intervals, notebook, units
 from simulator.base.arrays import Floats, Ints
+from simulator.scenario_file.levels import with_level_traces
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,8 +72,9 @@ class RunSet:
     """Likewise, of runs that are logged: all that was done, moves among it; by (configuration, replication)."""
 
     def drawn(self, scenario: "Scenario") -> "Scenario":
-        """Their scenario with the seed and the counts that they were drawn by: for more of the same replications."""
-        return replace(scenario, seed=self.seed, truths=self.truth_count, strata=self.strata)
+        """Their scenario as they were drawn: with the seed, the counts, and traces of levels that change meanwhile."""
+        drawn = replace(scenario, seed=self.seed, truths=self.truth_count, strata=self.strata)
+        return with_level_traces(drawn)
 
     def program_of(self, scenario: "Scenario", configuration: int, replication: int) -> "Program":
         """What a logged run did."""

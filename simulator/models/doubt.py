@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from simulator.base.arrays import Floats, Vector
 from simulator.base.documents import Data, Record
 from simulator.base.errors import ScenarioError
+from simulator.models.levels import Levels, middles
 
 DRIFT = 0.05
 """Standard deviation of what a machine's speed has changed by since it was measured, where nothing is known of it."""
@@ -90,6 +91,8 @@ def noise_and_doubt(doubt: Doubt | None, noise: "Noise | None" = None, *, sizes:
     if doubt is None and noise is None:
         return "noise and doubt are one: all between low and high is doubt"
     parts = [] if noise is None else [f"noise {100 * noise.sd:.1f} %"]
+    if noise is not None and noise.levels is not None:
+        parts.append(f"levels of PEs ({noise.levels})")
     if doubt is not None:
         sd = 100 * float(np.sqrt(np.mean(doubt.at(doubt.sizes if sizes is None else sizes) ** 2)))
         ordered = sorted(doubt.sources.items(), key=lambda item: -item[1])
@@ -104,6 +107,8 @@ class Noise(Record):
 
     factors: Vector
     """Ascending, above 0: factor k of n is the quantile (k + 1/2) / n; straight lines between."""
+    levels: Levels | None = None
+    """Which of them belong to a size, and how long a PE keeps one; None: alike at every size, and for one run."""
 
     def __post_init__(self) -> None:
         if self.factors.ndim != 1 or not self.factors.size or not np.all(np.isfinite(self.factors)):
@@ -120,10 +125,14 @@ class Noise(Record):
             raise ScenarioError(f"noise: {sd:g} cannot be a standard deviation; give a finite number of at least 0")
         return cls(np.exp(sd * ndtri((np.arange(count) + 0.5) / count)))
 
-    def at(self, position: ArrayLike) -> Floats:
-        """Factors at positions from 0 to 1 of any shape: drawn evenly, they are as likely as what was seen."""
-        places = (np.arange(self.factors.size) + 0.5) / self.factors.size
-        return np.asarray(np.interp(np.asarray(position, np.float64), places, self.factors))
+    def at(self, position: ArrayLike, size: ArrayLike | None = None) -> Floats:
+        """Factors at positions from 0 to 1 of any shape: drawn evenly, they are as likely as what was seen.
+
+        `size`: problem sizes that broadcast with the positions; None: those of all sizes together.
+        """
+        if self.levels is not None and size is not None:
+            return self.levels.at(size, position)
+        return np.asarray(np.interp(np.asarray(position, np.float64), middles(self.factors.size), self.factors))
 
     @property
     def sd(self) -> float:

@@ -20,6 +20,7 @@ from simulator.base.errors import ScenarioError
 from simulator.base.tables import Table, as_table
 from simulator.models.doubt import Doubt, Noise
 from simulator.models.file import ModelFile, cell_faults, check_level, refuse, rows_of
+from simulator.models.levels import Levels
 
 _ANY_SIZE = np.ones(1)
 _LABELS = ("problem size (elements)", "volume per second")
@@ -223,7 +224,7 @@ class SpeedBand(Record):
         speeds = np.interp(np.asarray(size, np.float64), self.sizes, self.mid)
         if self.doubt is not None:
             speeds = speeds * self.doubt.factor(size, ndtri(np.asarray(position, np.float64)))
-        return np.asarray(speeds if self.noise is None else speeds / self.noise.at(noise), np.float64)
+        return np.asarray(speeds if self.noise is None else speeds / self.noise.at(noise, size), np.float64)
 
     def speed(self, size: ArrayLike, *, position: ArrayLike = 0.5) -> Floats:
         """Speed at problem sizes, at a position across the band.
@@ -246,11 +247,11 @@ class SpeedBand(Record):
         if not self.stated:
             raise ScenarioError("speed band: noise and doubt are one; low and high are its limits")
         places = (np.arange(_PLACES) + 0.5) / _PLACES
-        logs = np.zeros(1) if self.noise is None else np.log(self.noise.at(places))
         sizes = np.asarray(size, np.float64)
         sds = np.zeros(sizes.shape) if self.doubt is None else self.doubt.at(sizes)
-        ends = (1 - level) / 2, (1 + level) / 2
-        found = [np.quantile(sd * ndtri(places)[:, None] - logs, ends, method="hazen") for sd in sds.reshape(-1)]
+        logs = [np.zeros(1) if self.noise is None else np.log(self.noise.at(places, one)) for one in sizes.flat]
+        ends, deviates = ((1 - level) / 2, (1 + level) / 2), ndtri(places)[:, np.newaxis]
+        found = [np.quantile(sd * deviates - row, ends, method="hazen") for sd, row in zip(sds.flat, logs, strict=True)]
         low, high = np.exp(np.array(found).reshape(-1, 2)).T
         mid = np.interp(sizes, self.sizes, self.mid)
         return mid * np.minimum(low, 1.0).reshape(sizes.shape), mid * np.maximum(high, 1.0).reshape(sizes.shape)
@@ -367,7 +368,9 @@ def _blended(bands: Sequence[SpeedBand], scales: Sequence[float], shares: Floats
             noise.factors.size for noise in noises
         )
         logs = sum(share * np.log(noise.at(places)) for noise, share in zip(noises, shares, strict=True))
-        found["noise"] = Noise(np.exp(logs))
+        levels = [noise.levels for noise in noises if noise.levels is not None]
+        both = Levels.mixed(levels, scales) if len(levels) == len(bands) else None
+        found["noise"] = Noise(np.exp(logs), both)
     return found
 
 

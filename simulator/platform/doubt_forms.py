@@ -5,8 +5,10 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from simulator.base.errors import ScenarioError
 from simulator.base.form import Form
 from simulator.models.doubt import COMMON, Doubt, Noise
+from simulator.models.levels import Levels
 
 _Share = Annotated[float, Field(ge=0, le=1)]
 _SD = Annotated[float, Field(ge=0)]
@@ -30,12 +32,32 @@ class DoubtForm(Form):
         return Doubt(np.array(self.sizes, np.float64), np.array(self.sd, np.float64), self.common, self.sources)
 
 
+class LevelsForm(Form):
+    """Levels at which PEs run while all of them are at work: each PE has one of them for a while."""
+
+    sizes: list[float] = Field(min_length=1)
+    """Problem sizes in elements, ascending."""
+    factors: list[list[_Factor]] = Field(min_length=1)
+    """At each size the time at each level over that of the middle speed; equally likely, ascending."""
+    lasts_s: float | None = None
+    """Seconds until a PE has another level, in the mean; if left out, a run ends before."""
+
+    def levels(self) -> Levels:
+        """The levels that it says."""
+        if len({len(row) for row in self.factors}) > 1:
+            raise ScenarioError("levels: factors: give as many at each size")
+        return Levels(np.array(self.sizes, np.float64), np.array(self.factors, np.float64), self.lasts_s)
+
+
 class NoiseForm(Form):
     """How the time of one run differs from its truth."""
 
     factors: list[_Factor] = Field(min_length=1)
     """Factors on the time that are equally likely, ascending."""
+    levels: LevelsForm | None = None
+    """Which of them belong to a problem size, and how long a PE keeps one; if left out, drawn for each run."""
 
     def noise(self) -> Noise:
         """The noise that it says."""
-        return Noise(np.array(self.factors, np.float64))
+        levels = None if self.levels is None else self.levels.levels()
+        return Noise(np.array(self.factors, np.float64), levels)

@@ -66,6 +66,8 @@ class Load:
     """Whether the trace is a record: a sample of what the load is like, of which truths are drawn if starts are."""
     rule_known: bool = True
     """Whether the rule was said or measured; otherwise a truth has `fair` or `idle`."""
+    presses: bool = True
+    """Whether it is a competitor, which slows neighbours too; a state of the PE itself, such as its clock, is none."""
 
     def __post_init__(self) -> None:
         traced = "a LoadTrace, such as read_trace('load.csv')"

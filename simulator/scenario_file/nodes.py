@@ -128,7 +128,7 @@ def speed_data(band: SpeedBand) -> Any:
     """A speed band, the surface that it is a slice of, or the one speed that it is."""
     if band.surface is not None:
         return band.surface.to_dict()
-    if band.sizes.size == 1 and band.sizes[0] == 1 and band.low[0] == band.high[0]:
+    if band.sizes.size == 1 and band.sizes[0] == 1 and band.low[0] == band.high[0] and not band.stated:
         return write_speed(float(band.mid[0]))
     return band.to_dict() | ({"source": band.source} if band.doubtful else {})
 

@@ -1,7 +1,7 @@
 """Speed bands built from real runs or recorded tables: the naive grid, GBBP, and our adaptive builder."""
 
 from simulator.calibration.bands.build import METHODS, TABLE, BuiltBand, build, check_build
-from simulator.calibration.bands.doubts import apart, beside_load
+from simulator.calibration.bands.doubts import apart, beside_load, with_levels
 from simulator.calibration.bands.session import CutRule, grid_sizes
 from simulator.calibration.bands.source import ReplaySource, Source, read_recorded_sizes
 from simulator.calibration.bench.measurement import Measurement
@@ -20,4 +20,5 @@ __all__ = [
     "check_build",
     "grid_sizes",
     "read_recorded_sizes",
+    "with_levels",
 ]

@@ -21,6 +21,7 @@ from simulator.base import ties
 from simulator.base.arrays import Floats
 from simulator.calibration.bands.adaptive import HIDDEN_PER_OCTAVE, SLOPE_FLOOR, Curve
 from simulator.calibration.bands.build import BuiltBand
+from simulator.calibration.bands.levels import AtOnce, fit_levels, who_share
 from simulator.calibration.bench.measurement import Measurement
 from simulator.calibration.history.coverage import widened
 from simulator.models.doubt import DRIFT, Doubt, Noise
@@ -201,6 +202,20 @@ def beside_load(built: BuiltBand, *, drift: float = DRIFT, learnt: float = 1.0) 
     )
     own = {cut.size: band.cut(cut.size) for cut in built.cuts if cut.mid > 0}
     return replace(built, band=band, cuts=tuple(own.get(cut.size, cut) for cut in built.cuts))
+
+
+def with_levels(built: BuiltBand, runs: AtOnce | None) -> BuiltBand:
+    """The band with the levels that runs at once show in its noise, and who seems to share a core among its warnings.
+
+    All PEs were measured: what one of them has for itself is its level, and what is doubted they have in common.
+    """
+    if runs is None:
+        return built
+    band, levels = built.band, fit_levels(runs)
+    if levels is not None and band.doubt is not None:
+        noise = replace(band.noise or Noise(np.sort(np.exp(runs.deviations))), levels=levels)
+        band = replace(band, noise=noise, doubt=replace(band.doubt, common=1.0)).shown()
+    return replace(built, band=band, doubts=(*built.doubts, *who_share(runs)))
 
 
 def _noise(factors: Floats, visits: float) -> Noise | None:

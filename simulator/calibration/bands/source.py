@@ -11,6 +11,7 @@ from simulator.base.arrays import Floats
 from simulator.base.documents import in_file, read_keys
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table, read_table
+from simulator.calibration.bands.levels import AtOnce
 from simulator.calibration.bench.journal import (
     FORMAT,
     KIND,
@@ -26,7 +27,7 @@ from simulator.models.foreign.speeds import RATE, sized
 from simulator.models.speed import SpeedBand, TableError
 
 COLUMNS = ("size_elements", "volume", "cpu_s")
-"""Columns that a recorded table has; `wall_s` may follow."""
+"""Columns that a recorded table has; `wall_s` may follow, and of PEs that ran at once `pe` and `at_s`."""
 SPEEDS = (1e-100, 1e100)
 """Volume per second of a recorded run: beyond, products of speeds are no numbers."""
 
@@ -67,6 +68,8 @@ class ReplaySource:
     """CPU and wall seconds of each repetition over their medians, of each row; empty where each size ran once."""
     subject: Workload = field(default_factory=Workload, compare=False)
     """What was measured, where that is known; as `BuiltBand.subject`."""
+    at_once: AtOnce | None = field(default=None, compare=False)
+    """Its runs, where it says on which PEs they were made at the same time."""
     warnings: tuple[str, ...] = ()
     """What to know of the table."""
 
@@ -119,14 +122,15 @@ class ReplaySource:
             return self
         if largest <= self.smallest:
             raise ScenarioError(f"b is {largest:g} elements; give more than a, which is {self.smallest:g}")
+        part = replace(self, largest_is_memory_limit=False)
         if self.repeats:
             count = max(2, int(np.searchsorted(self.sizes, largest, side="right")))
             sizes, volumes = self.sizes[:count], self.volumes[:count]
             cpu_s, wall_s, repeats = self.cpu_s[:count], self.wall_s[:count], self.repeats[:count]
-            return ReplaySource(sizes, volumes, cpu_s, wall_s, repeats=repeats, subject=self.subject)
+            return replace(part, sizes=sizes, volumes=volumes, cpu_s=cpu_s, wall_s=wall_s, repeats=repeats)
         sizes = np.append(self.sizes[self.sizes < largest], largest)
         volumes, cpu_s, wall_s = (self.at(sizes, column) for column in (self.volumes, self.cpu_s, self.wall_s))
-        return ReplaySource(sizes, volumes, cpu_s, wall_s, subject=self.subject)
+        return replace(part, sizes=sizes, volumes=volumes, cpu_s=cpu_s, wall_s=wall_s)
 
     def at(self, sizes: Floats | float, column: Floats) -> Floats:
         """A column at any sizes, by straight lines in log-log; exact at the rows."""
@@ -144,7 +148,10 @@ class ReplaySource:
 
 
 def read_recorded_sizes(path: Path) -> ReplaySource:
-    """Read a recorded table `size_elements,volume,cpu_s[,wall_s]`; rows of one size are repetitions."""
+    """Read a recorded table `size_elements,volume,cpu_s[,wall_s][,pe[,at_s]]`; rows of one size are repetitions.
+
+    Rows with `pe` are of PEs that all ran at once: the k-th runs of a size on each. `at_s` is when a run began.
+    """
     return recorded_sizes(read_table(path))
 
 
@@ -176,7 +183,16 @@ def recorded_sizes(table: Table) -> ReplaySource:
         raise ScenarioError(faults[:MAX_FAULTS])
     order = np.argsort(sizes, kind="stable")  # repetitions stay in the order in which they were made
     sizes, volumes, cpu_s, wall_s = (columns[name][order] for name in (*COLUMNS, names[-1]))
-    return recorded(sizes, volumes, cpu_s, wall_s)
+    return replace(recorded(sizes, volumes, cpu_s, wall_s), at_once=_at_once(table, columns["cpu_s"]))
+
+
+def _at_once(table: Table, cpu_s: Floats) -> AtOnce | None:
+    """The runs of a table that names PEs."""
+    if "pe" not in table.names:
+        return None
+    begins_s = table.numbers("at_s") if "at_s" in table.names else None
+    names, pes = np.unique(table.text("pe"), return_inverse=True)
+    return AtOnce(table.numbers("size_elements"), pes, cpu_s, begins_s, tuple(names.tolist()))
 
 
 def recorded(sizes: Floats, volumes: Floats, cpu_s: Floats, wall_s: Floats) -> ReplaySource:

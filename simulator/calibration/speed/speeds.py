@@ -11,7 +11,17 @@ from simulator.base import files
 from simulator.base.machine import this_machine
 from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
-from simulator.calibration.bands import TABLE, BuiltBand, CutRule, ReplaySource, Source, apart, beside_load, build
+from simulator.calibration.bands import (
+    TABLE,
+    BuiltBand,
+    CutRule,
+    ReplaySource,
+    Source,
+    apart,
+    beside_load,
+    build,
+    with_levels,
+)
 from simulator.calibration.bands.source import read_replay
 from simulator.calibration.bench.measurement import Workload
 from simulator.calibration.history.learnt import Drift, keep_calibration, learnt_drift
@@ -75,6 +85,7 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
             built = _visited_again(built, source, rule or CutRule(), budget_s)
     if rule is None or rule.load is None:
         built = apart(built, drift=drift, half_width=None if rule is None else rule.band, learnt=learnt)
+        built = with_levels(built, getattr(source, "at_once", None))
     elif isinstance(source, RealSource):
         built = beside_load(built, drift=drift, learnt=learnt)
     return _with_provenance(built, source, inputs)

@@ -62,7 +62,7 @@ class Pressing:
 
 def pressing(pe: PE, *, tick_s: float) -> Pressing | None:
     """How the load of a PE presses, in ticks from the trace's start; None without load."""
-    if pe.load is None:
+    if pe.load is None or not pe.load.presses:
         return None
     trace = pe.load.trace
     values = np.asarray(trace.values, dtype=np.float64)
@@ -386,7 +386,8 @@ class _Maker:
         return self._order(self._domains[number].pes[0], number)
 
     def _loaded(self, domain: SharingDomain) -> bool:
-        return any(self._platform.pes[pe].load is not None for pe in domain.pes)
+        loads = (self._platform.pes[pe].load for pe in domain.pes)
+        return any(load is not None and load.presses for load in loads)
 
     def _meet(
         self,
@@ -429,7 +430,7 @@ class _Maker:
         found = {}
         for pe in domain.pes:
             load, cores = self._platform.pes[pe].load, self._platform.pes[pe].cores
-            if load is None:
+            if load is None or not load.presses:
                 continue
             demand = 1.0 if domain.kind in ("core", "clock") else load.demands.get(domain.level, 0.0)
             if demand > 0:

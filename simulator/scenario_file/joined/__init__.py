@@ -203,12 +203,17 @@ def _node(kind: Kind) -> Data:
 def _rounded(band: SpeedBand) -> SpeedBand:
     sizes, low, mid, high = (_digits(curve) for curve in (band.sizes, band.low, band.mid, band.high))
     doubt = None if band.doubt is None else replace(band.doubt, sd=_digits(band.doubt.sd))
-    noise = None if band.noise is None else Noise(_digits(band.noise.factors))
+    noise = band.noise and _rounded_noise(band.noise)
     return replace(band, sizes=sizes, low=low, mid=mid, high=high, doubt=doubt, noise=noise)
 
 
+def _rounded_noise(noise: Noise) -> Noise:
+    levels = noise.levels and replace(noise.levels, factors=_digits(noise.levels.factors))
+    return Noise(_digits(noise.factors), levels)
+
+
 def _digits(values: Floats) -> Floats:
-    return np.array([float(f"{value:.{DIGITS}g}") for value in values])
+    return np.array([float(f"{value:.{DIGITS}g}") for value in values.flat]).reshape(values.shape)
 
 
 def _configuration(kinds: Sequence[Kind], able: Sequence[Kind]) -> Data:

@@ -11,6 +11,7 @@ from simulator.base.documents import Data
 from simulator.base.machine import Machine
 from simulator.base.names import counted
 from simulator.models.doubt import Doubt, Noise
+from simulator.models.levels import Levels
 from simulator.models.load import DAY_S
 from simulator.models.speed import SpeedBand
 from simulator.scenario_file.caches import cache_entries, counted_groups
@@ -170,7 +171,9 @@ def _common_noise(bands: Sequence[SpeedBand]) -> Noise | None:
         return None
     count = max(noise.factors.size for noise in noises)
     places = (np.arange(count) + 0.5) / count
-    return Noise(np.quantile([noise.at(places) for noise in noises], places))
+    levels = [noise.levels for noise in noises if noise.levels is not None]
+    common = Levels.mixed(levels) if len(levels) == len(bands) else None
+    return Noise(np.quantile([noise.at(places) for noise in noises], places), common)
 
 
 def shared_by(members: Sequence[CalibratedNode]) -> tuple[CalibratedNode | None, tuple[Data, ...], Data]:
