@@ -14,6 +14,7 @@ from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine, Topology, require_linux, this_machine, this_topology
 from simulator.base.provenance import provenance
 from simulator.base.randomness import stream
+from simulator.calibration.bands.levels import AtOnce, who_share
 from simulator.calibration.bench.campaign import Budget, BudgetTooShortError, Progress, no_progress, run_campaign
 from simulator.calibration.bench.journal import Entry, Journal, belongs_to
 from simulator.calibration.bench.measurement import one_of
@@ -99,6 +100,10 @@ class Visit:
     """Wall over CPU seconds, less 1, of the sample that others disturbed most; 0 if none was."""
     tries: int
     cost_s: float
+    began_s: float = 0.0
+    """Seconds since 1970."""
+    each_s: tuple[float, ...] = ()
+    """CPU seconds of a run on each of its PEs, where all compute the same."""
 
 
 class Visits:
@@ -304,14 +309,17 @@ def _visit(processes: Processes, plan: Plan, index: int, *, number: int, lone_fi
     cell, started = plan.cells[index], time.monotonic()
     pes = cell.pes[::-1] if len(cell.pes) == 2 and number % 2 else cell.pes
     best: Visit | None = None
+    began_s, each_s = time.time(), tuple[float, ...]()
     for tries in range(1, _TRIES + 1):
         times, disturbed = [0.0, 0.0], 0.0
         for together in (False, True) if lone_first else (True, False):
             seconds, lost = _sampled(processes, plan, cell, pes, together=together)
             times[together], disturbed = seconds, max(disturbed, lost)
+            if together and len(set(cell.items)) == 1 and len(processes.run_s) + 1 == len(pes):
+                each_s = seconds, *(processes.run_s[pe] for pe in pes[1:])
         cost_s = time.monotonic() - started
         if best is None or disturbed < best.disturbed:
-            best = Visit(number, index, pes, times[0], times[1], disturbed, tries, cost_s)
+            best = Visit(number, index, pes, times[0], times[1], disturbed, tries, cost_s, began_s, each_s)
         best = replace(best, tries=tries, cost_s=cost_s)
         if not disturbed:
             break
@@ -357,6 +365,7 @@ def _summed(visits: Visits, plan: Plan, wishes: NeighboursWishes) -> MeasuredNei
         warnings.append(
             f"{len(hurt)} of {len(visits.made)} visits disturbed by other programs, {left} of them left out"
         )
+    warnings += who_share(_at_once(used, wishes.cpus))
     only = [visit for visit in used if visit.disturbed]
     if only:
         cells, lost = len({visit.cell for visit in only}), float(np.median([visit.disturbed for visit in only]))
@@ -381,6 +390,18 @@ def _summed(visits: Visits, plan: Plan, wishes: NeighboursWishes) -> MeasuredNei
         again,
         footprints,
     )
+
+
+def _at_once(visits: Sequence[Visit], cpus: Sequence[int]) -> AtOnce:
+    """The runs of visits to cells in which all PEs compute the same."""
+    rows = [
+        (visit.cell + 1.0, pe, each_s, visit.began_s)
+        for visit in visits
+        if len(visit.each_s) == len(cpus)
+        for pe, each_s in zip(visit.pes, visit.each_s, strict=True)
+    ]
+    cells, pes, each_s, began_s = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+    return AtOnce(cells, pes.astype(np.int64), each_s, began_s, tuple(f"cpu{cpu}" for cpu in cpus))
 
 
 def fit_neighbour_visits(measured: MeasuredNeighbours, *, judge: bool = True) -> NeighboursModel:

@@ -10,6 +10,7 @@ from simulator.base.errors import CalibrationError
 from simulator.calibration.bench.group import Group
 from simulator.calibration.bench.usage import Done, Usage
 from simulator.calibration.neighbours.plan import Item
+from simulator.calibration.speed.solo import Runs
 from simulator.calibration.speed.subjects import CommandRunner, CommandSubject
 
 _SETTLE_S = 0.03
@@ -30,6 +31,8 @@ class Processes:
         self._ready: set[tuple[int, int]] = set()
         self._runners: dict[tuple[int, int], CommandRunner] = {}
         self._group = Group("kernel", [(cpu,) for cpu in self._cpus])
+        self.run_s: dict[int, float] = {}
+        """CPU seconds of a run of each kernel that was running last, by PE."""
 
     def __enter__(self) -> Self:
         return self
@@ -86,7 +89,10 @@ class Processes:
             time.sleep(_SETTLE_S)
             yield used
             if kernels:
-                used += self._group.ask({pe: {"do": "stop"} for _, pe in kernels}, Usage, limit_s=_LIMIT_S).values()
+                found = self._group.ask({pe: {"do": "stop"} for _, pe in kernels}, Usage, limit_s=_LIMIT_S)
+                counts = self._group.ask({pe: {"do": "runs"} for _, pe in kernels}, Runs)
+                self.run_s = {pe: found[pe].cpu_s / max(1, counts[pe].runs) for _, pe in kernels}
+                used += found.values()
 
     @contextmanager
     def _repeated(self, number: int, pe: int) -> Iterator[None]:

@@ -102,6 +102,7 @@ def test_a_neighbour_is_there_from_begin_to_end():
         whole = time.perf_counter() - begin
     assert used[0].wall_s >= own.wall_s
     assert used[0].wall_s > 0.6 * whole
+    assert own.cpu_s / 200 / 3 < processes.run_s[1] < 3 * own.cpu_s / 200
 
 
 def test_what_others_took_is_recognised():
@@ -184,6 +185,23 @@ def test_visits_that_others_disturbed_are_left_out_and_counted():
     assert [one.together_s for one in found.visits] == [1.0] * 9
     assert (found.made, found.disturbed, found.is_busy) == (10, 1, False)
     assert found.warnings == ("1 of 10 visits disturbed by other programs, 1 of them left out",)
+
+
+def test_pes_that_are_slow_together_are_said_to_share_a_core():
+    """Six PEs, of which the second and the fifth are slow in some visits, and the third in others."""
+    cell, pes = CellPlan((1,) * 6, tuple(range(6)), 0), (0, 1, 2, 3, 4, 5)
+    visits = campaign.Visits(None, subject={}, machine=this_machine())
+    plan = Plan(tuple(SMALL), (cell,))
+    visits.keep_plan(plan)
+    for number in range(12):
+        slow = (1, 4) if 3 <= number < 8 else (2,) if number == 9 else ()
+        each_s = tuple(1.5 if pe in slow else 1.0 + 0.01 * pe for pe in pes)
+        visits.keep(campaign.Visit(number, 0, pes, 1.0, each_s[0], 0.0, 1, 0.1, 10.0 * number, each_s))
+    wishes = campaign.NeighboursWishes((2, 3, 4, 5, 8, 9), kernels=())
+    (line,) = campaign._summed(visits, plan, wishes).warnings
+    assert line.startswith("PEs cpu3 and cpu8 (5) seem to share a core: in so many of 12 runs at once")
+    few = campaign.NeighboursWishes((2, 3, 4, 5, 8, 9, 10), kernels=())  # not all PEs were at work
+    assert campaign._summed(visits, plan, few).warnings == ()
 
 
 def test_a_busy_machine_is_said_and_marked():
