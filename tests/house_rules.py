@@ -49,7 +49,7 @@ LINES = {
     "simulator/calibration": (14_055, 13_282),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (874, 881),
-    "advisor/advise": (9_353, 8_004),
+    "advisor/advise": (9_368, 8_019),
     "advisor/verification advisor/whatif": (3_926, 3_649),
     "advisor/quickstart advisor/cluster": (1_145, 900),
     "advisor/jobs": (1_857, 1_607),

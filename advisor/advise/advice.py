@@ -21,6 +21,14 @@ IF_ASKED = ("pareto", "scheduling", "measured_again", "exports")
 """Keys that it has where there is something to say under them."""
 
 
+@dataclass(frozen=True)
+class Process:
+    """A process of the recommended configuration: where it runs, and how much it gets."""
+
+    pe: str
+    units: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Advice:
     """What `apportion advise` answers."""
@@ -31,6 +39,9 @@ class Advice:
     partition: tuple[int, ...]
     """Of the recommended configuration."""
     placement: tuple[int, ...]
+    """Of each process, the place of its PE in the scenario: that in `pes`."""
+    processes: tuple[Process, ...]
+    """The same by name, rank by rank."""
     grid: tuple[int, ...] | None
     idle_cores: IdleCores | None
     varied: tuple[str, ...]
@@ -86,6 +97,10 @@ def advice_of(
         compared=replace(compared, ranking=compared.ranking[:top]),
         partition=chosen.partition,
         placement=chosen.placement,
+        processes=tuple(
+            Process(scenario.platform.pes[place].name, units)
+            for place, units in zip(chosen.placement, chosen.partition, strict=True)
+        ),
         grid=chosen.grid,
         idle_cores=idle_cores(scenario, chosen),
         varied=recommendation.varied,

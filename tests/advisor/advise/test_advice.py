@@ -99,6 +99,18 @@ def test_the_document_ranks_with_chances_and_knows_what_is_certain():
     assert all(entry.p_best is None for entry in loaded.compared.ranking)
 
 
+def test_the_document_says_by_name_who_gets_how_much():
+    """Ranks need not stand in the order of the platform's PEs: the faster half, last in the file, gets more."""
+    made = scenario([pe(f"p{number}", 1e9 if number < 2 else 3e9) for number in range(4)], 400)
+    document = advice_of(made, recommend(made)).to_dict()
+    units = {one["pe"]: one["units"] for one in document["processes"]}
+    assert [units[f"p{number}"] for number in range(4)] == pytest.approx([50, 50, 150, 150], abs=1)
+    named = [document["pes"][place] for place in document["placement"]]
+    assert [(one["pe"], one["units"]) for one in document["processes"]] == list(
+        zip(named, document["partition"], strict=True)
+    )
+
+
 def test_several_cores_under_load_still_run_one_process_at_full_speed():
     """Two cores and one competitor: `idle` leaves a whole core, so both PEs are alike."""
     busy = replace(pe("b", 1e9, trace([0.0], [1.0], 1.0), "idle"), cores=2)
