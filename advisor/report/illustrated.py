@@ -40,6 +40,7 @@ RULES = {
     "fair": "fair: all runnable processes of the PE get equal shares",
     "idle": "idle: we get what the competitors leave",
     "given": "given: the trace states our share",
+    "turns": "turns: all runnable processes of the PE alternate by time slices",
 }
 CONTENTION = {
     "none": "none: messages do not slow each other down",

@@ -112,6 +112,10 @@ class VerifyPlan:
         return files.digest(json.dumps(what, default=str).encode())
 
 
+REAL = "fair", "turns"
+"""Rules of loads that real competitors follow."""
+
+
 def lacks_here(scenario: Scenario, command: Sequence[str] | None = None) -> list[str]:
     """What a scenario lacks for real runs on this machine; one sentence each."""
     try:
@@ -122,10 +126,10 @@ def lacks_here(scenario: Scenario, command: Sequence[str] | None = None) -> list
     loaded = [(pe.name, pe.load) for pe in scenario.platform.pes if pe.load is not None]
     of_pes = {
         "a load of another rule than fair, and real competitors share fairly": [
-            name for name, load in loaded if load.rule != "fair"
+            name for name, load in loaded if load.rule not in REAL
         ],
         "a load of parts of processes, and only whole ones can be replayed": [
-            name for name, load in loaded if load.rule == "fair" and not _is_whole(load.trace)
+            name for name, load in loaded if load.rule in REAL and not _is_whole(load.trace)
         ],
     }
     for what, names in of_pes.items():

@@ -440,9 +440,10 @@ def run(
 def _services(scenario: Scenario, sharing: Sharing, tick_s: float) -> Callable[[int, int], Service]:
     """The service for a PE and a number of our processes, made once for all runs."""
     pes = scenario.platform.pes
-    # Tables of ours depend on nothing but a PE's load and cores, a user's may depend on anything.
-    alike = {(id(pe.load), pe.cores): place for place, pe in reversed(list(enumerate(pes)))}
-    same = [alike[id(pe.load), pe.cores] if sharing is service_table else place for place, pe in enumerate(pes)]
+    # Tables of ours depend on nothing but a PE's load, cores and slice, a user's may depend on anything.
+    keys = [(id(pe.load), pe.cores, pe.slice_s) for pe in pes]
+    alike = {key: place for place, key in reversed(list(enumerate(keys)))}
+    same = [alike[key] if sharing is service_table else place for place, key in enumerate(keys)]
     made = cache(lambda place, processes: Service(sharing(pes[place], processes, tick_s=tick_s)))
     return lambda place, processes: made(same[place], processes)
 

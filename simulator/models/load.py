@@ -14,8 +14,9 @@ from simulator.base import notebook
 from simulator.base.arrays import Flags, Floats
 from simulator.base.errors import TraceError
 
-AvailabilityRule = Literal["idle", "fair", "given"]
-"""How a PE is shared: we take idle cycles only; all take equal shares; the trace states our share."""
+AvailabilityRule = Literal["idle", "fair", "given", "turns"]
+"""How a PE is shared: we take idle cycles only; all take equal shares; the trace states our share; all take turns by
+time slices, and so equal shares in the mean."""
 AfterEnd = Literal["hold", "cycle", "error"]
 """What holds after the last sample: its value for ever; the trace again from its start; a refusal."""
 
@@ -152,11 +153,12 @@ def availability(values: Floats, rule: AvailabilityRule, *, processes: int = 1, 
 
     A load that is no whole number is the mean of whole numbers of competitors, which come and go: 2.25 stands for two
     of them three quarters of the time and three of them the rest, and the share is the mean of the shares next to
-    two and next to three. Only `fair` differs there: the other rules are straight between whole loads.
+    two and next to three; under `turns` it is the mean share over whole rounds. The other rules are straight between
+    whole loads.
 
     `values`: load (mean runnable competitors), any shape; under `given` the share left to us.
     """
-    if rule == "fair":
+    if rule in ("fair", "turns"):
         whole: Floats = np.floor(values)
         share: Floats = np.minimum(1.0, cores / (whole + processes))
         part = values - whole

@@ -155,7 +155,8 @@ class LoadForm(Form):
     """A file as `traces/README.md` specifies, or `{times_s, values, end_s}`: each value holds up to the next time."""
     rule: AvailabilityRule | None = None
     """`fair`: equal shares for all; `idle`: we take what is idle; `given`: the trace states our share, as a file of
-    availabilities does. If left out, of a file of loads: some truths have `fair`, others `idle`."""
+    availabilities does; `turns`: all take turns by the PE's `slice`. If left out, of a file of loads: some truths have
+    `fair`, others `idle`."""
     after_end: AfterEnd = "cycle"
     """What follows the trace's end: `cycle`, from the start again; `hold`, the last value; `error`."""
     start: Annotated[LoadStart, PlainValidator(_start, json_schema_input_type=str)] = "drawn"
@@ -185,11 +186,11 @@ class LoadForm(Form):
         """The trace, its rule, and whether anybody says the rule."""
         if isinstance(self.trace, TraceForm):
             if self.rule is None and not self.recorded:
-                raise ScenarioError("rule: a load that is written out needs its rule; write fair, idle or given")
+                raise ScenarioError("rule: a load that is written out needs its rule; write fair, idle, given or turns")
             return self.trace.trace(self.after_end), self.rule or "fair", self.rule is not None
         trace, available = named.trace(self.trace, self.after_end), trace_column(named.path(self.trace)) == "available"
         if self.rule is not None and available != (self.rule == "given"):
-            column, fitting = ("available", "given") if available else ("load", "fair or idle")
+            column, fitting = ("available", "given") if available else ("load", "fair, idle or turns")
             found = f"the rule {self.rule!r} does not fit its column {column!r}"
             raise ScenarioError(f"{self.trace}: {found}; write {fitting}")
         return trace, self.rule or ("given" if available else "fair"), available or self.rule is not None
@@ -298,6 +299,15 @@ class PE:
             if value is not None:
                 at = f"{where}: {name.partition('_')[0]}"
                 object.__setattr__(self, name, given.quantity(value, kind, where=at, example=example, zero=True))
+        if self.takes_turns and not self.slice_s:
+            raise ScenarioError(
+                f"{where}: slice: its load has the rule turns; say how long a time slice is, such as 4ms"
+            )
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether its load and our processes alternate by time slices."""
+        return self.load is not None and self.load.rule == "turns"
 
     def __repr__(self) -> str:
         kernels = ", ".join(sorted(self.speeds)) or "none"

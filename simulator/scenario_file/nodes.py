@@ -158,7 +158,7 @@ class PEForm(Form):
     slice: Latency = Field(default=0.0, json_schema_extra={"default": "0s"})
     """Time slice of its scheduler, such as `4ms`; `0s`: none. A process that waited for a message gets the PE after a
     slice of each competitor (rule `fair`) and, if the program polls, of each other process of ours there: so much
-    longer takes each message to it."""
+    longer takes each message to it. Under the rule `turns` computations alternate with competitors by it instead."""
     quota: QuotaForm | None = None
     """What its control group grants our processes, as `docker --cpus` or a batch system sets it: `{cpu: 0.37, period:
     100ms}`. Measured availability has to be divided by `cpu` first: it holds the quota already."""

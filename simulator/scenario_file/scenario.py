@@ -363,7 +363,8 @@ class Scenario:
     def noisy_but_for_loads(self) -> bool:
         """Whether runs of one truth differ even if all loads start at the same time."""
         speeds = any(band.noise is not None for band in self.bands)
-        return speeds or self.application_spreads[1] or self.application.draws or bool(self.platform.quotas)
+        pes = bool(self.platform.quotas) or any(pe.takes_turns for pe in self.platform.pes)
+        return speeds or self.application_spreads[1] or self.application.draws or pes
 
     @property
     def application_spreads(self) -> tuple[bool, bool]:

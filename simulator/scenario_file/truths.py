@@ -5,7 +5,7 @@ Speeds differ by replication where engines are asked, since they are numbers of 
 what it is for, so that adding a PE or leaving one out shifts no other.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -33,6 +33,8 @@ FEW_TRUTHS = 2**10
 """Truths up to which their deviates are remembered."""
 APPLICATION = "the application's model"
 """What is drawn for the model of an application; a scenario has one."""
+TURNS = 60
+"""Slices within which turns begin: whole rounds of one to five competitors."""
 UNITS = "units of a farm"
 """What their volumes are drawn by."""
 SERIES = 1_000_000
@@ -424,9 +426,20 @@ def draw(scenario: Scenario, *, first: int = 0, placed_only: bool = False) -> Dr
         drawn = _starts(scenario, first, scenario.platform.draw_names[clock])
         for index, end_s in of_clock[clock]:
             starts[:, index] = drawn * end_s
+    _begin_turns(scenario, first, asked, starts)
     more = _of_application(scenario, first, truths, series)
     numbered = first + np.arange(scenario.replications)
     return Draws(starts, positions, noise, truths, series, *more, numbered, _quota_places(scenario, first))
+
+
+def _begin_turns(scenario: Scenario, first: int, pes: Iterable[int], starts: Floats) -> None:
+    """Have loads that take turns start further in their traces, so that turns of PEs are not in step."""
+    for index in pes:
+        pe = scenario.platform.pes[index]
+        if pe.load is not None and pe.takes_turns:
+            left_s = np.inf if pe.load.trace.after_end == "cycle" else pe.load.trace.end_s - starts[:, index]
+            drawn = _starts(scenario, first, f"turns of {scenario.platform.draw_names[index]}")
+            starts[:, index] += drawn * np.minimum(TURNS * pe.slice_s, left_s)
 
 
 def _quota_places(scenario: Scenario, first: int) -> Floats | None:

@@ -225,6 +225,18 @@ def with_domains(draw):
 
 
 @st.composite
+def in_turns(draw, made):
+    """As some scenarios, loads and processes of most PEs with a load take turns."""
+    scenario, draws = draw(made)
+    pes = []
+    for pe in scenario.platform.pes:
+        takes = pe.load is not None and pe.load.rule != "given" and draw(st.integers(0, 4))
+        load = replace(pe.load, rule="turns") if takes else pe.load
+        pes.append(replace(pe, slice_s=float(draw(st.integers(1, 6))) if takes else 0.0, load=load))
+    return replace(scenario, platform=replace(scenario.platform, pes=tuple(pes))), draws
+
+
+@st.composite
 def under_quotas(draw, pes, tick_s=1.0):
     """PEs in control groups of one or several PEs of a node."""
     periods = st.integers(2, 12).map(lambda ticks: ticks * tick_s)

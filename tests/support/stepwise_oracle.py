@@ -27,9 +27,17 @@ def service(table, tick):
         return tick // end * int(table.attained[-1]) + service(table, tick % end)
     for piece in range(len(knots) - 1):
         if knots[piece] <= tick < knots[piece + 1]:
-            gained = floor(float(table.rates[piece]) * (tick - knots[piece]))
+            gained = floor(float(table.rates[piece]) * ours(table, piece, tick - knots[piece]))
             return min(int(table.attained[piece]) + gained, int(table.attained[piece + 1]))
-    return int(table.attained[-1]) + floor(float(table.rates[-1]) * (tick - end))
+    return int(table.attained[-1]) + floor(float(table.rates[-1]) * ours(table, -1, tick - end))
+
+
+def ours(table, piece, ticks):
+    """Of so many ticks those in which our processes have their turn."""
+    if table.turns is None:
+        return ticks
+    own, every = table.turns[:, piece].tolist()
+    return sum(tick % every >= every - own for tick in range(ticks))
 
 
 class Transfer:

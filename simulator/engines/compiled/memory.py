@@ -310,7 +310,7 @@ _tables = tuple(
 )
 (
     _of_pe, _pieces, _times, _values, _after_end, _rule, _of_processes, _cores, _first, _knots, _attained, _last,
-    _tick_s,
+    _tick_s, _slices,
 ) = _tables  # fmt: skip
 
 
@@ -319,5 +319,5 @@ def services(w: Words) -> ServiceTables:
     """The service tables; a call with all their arrays costs more than to look them up."""
     return ServiceTables(
         _of_pe(w), _pieces(w), _times(w), _values(w), _after_end(w), _rule(w), _of_processes(w), _cores(w), _first(w),
-        _knots(w), _attained(w), _last(w), _tick_s(w),
+        _knots(w), _attained(w), _last(w), _tick_s(w), _slices(w),
     )  # fmt: skip

@@ -16,9 +16,9 @@ from numba.extending import intrinsic
 
 from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import TraceError
-from simulator.engines.compiled.cache import callee, compiled
+from simulator.engines.compiled.cache import callee, compiled, subroutine
 from simulator.engines.costs import LAST_TICK, TickOverflowError
-from simulator.engines.costs.ticks import rounded
+from simulator.engines.costs.ticks import rounded, to_ticks
 from simulator.models.load import AfterEnd, AvailabilityRule
 from simulator.platform.nodes import PE
 
@@ -27,15 +27,15 @@ STRIDE = 16
 NEVER, TRACE_ENDED, OVERFLOW = -1, -2, -3
 """In place of a tick or of attained service: it never comes; the trace ends before; past the last tick."""
 HOLD, CYCLE, ERROR = 0, 1, 2
-FAIR, IDLE, GIVEN = 0, 1, 2
+FAIR, IDLE, GIVEN, TURNS = 0, 1, 2, 3
 AFTER_END: dict[AfterEnd, int] = {"hold": HOLD, "cycle": CYCLE, "error": ERROR}
-RULES: dict[AvailabilityRule, int] = {"fair": FAIR, "idle": IDLE, "given": GIVEN}
+RULES: dict[AvailabilityRule, int] = {"fair": FAIR, "idle": IDLE, "given": GIVEN, "turns": TURNS}
 EXACT = 2**53
 """Ticks up to which float64 holds every one."""
 
 
 class ServiceTables(NamedTuple):
-    """The tables of all PEs; T tables, of PEs that share trace, rule and cores the same ones.
+    """The tables of all PEs; T tables, of PEs that share trace, rule, cores and slice the same ones.
 
     A PE with at most `M` processes has one for each `m` from 1 to `M`: that of `m` is `of_pe[pe] + m - 1`. The arrays
     `times` and `values` hold addresses of NumPy's memory: keep the platform while the tables are in use.
@@ -52,7 +52,7 @@ class ServiceTables(NamedTuple):
     after_end: Ints
     """`HOLD`, `CYCLE` or `ERROR`; (T,)."""
     rule: Ints
-    """`FAIR`, `IDLE` or `GIVEN`; (T,)."""
+    """`FAIR`, `IDLE`, `GIVEN` or `TURNS`; (T,)."""
     processes: Floats
     """m; (T,)."""
     cores: Floats
@@ -67,6 +67,8 @@ class ServiceTables(NamedTuple):
     """Share of the PE in the last piece, or without load; (T,)."""
     tick_s: Floats
     """Seconds per tick; (1,)."""
+    slices: Ints
+    """Ticks of a slice under `TURNS`, else 0; (T,)."""
 
 
 def _load(typing_context: Any, address: Any, place: Any) -> Any:  # noqa: ARG001 - Numba's signature
@@ -85,7 +87,7 @@ _number_at: Any = intrinsic(_load)
 @callee
 def _rate(value: float, rule: int, processes: float, cores: float) -> float:
     """Share of the PE that each process gets under a load; `models.load.availability`."""
-    if rule == FAIR:
+    if rule in (FAIR, TURNS):
         whole = np.floor(value)
         share, part = min(1.0, cores / (whole + processes)), value - whole
         if part == 0.0:
@@ -117,9 +119,41 @@ def grown(rate: float, ticks: int) -> int:
 
 
 @callee
-def _held(rate: float, ticks: int) -> int:
-    """As `grown`, at a rate that holds for ever: at most LAST_TICK (then the clock passes it first)."""
-    return grown(rate, ticks) if rate * np.float64(ticks) < 2.0**62 else LAST_TICK
+def _gained(tables: ServiceTables, table: int, rate: float, ticks: int) -> int:
+    """What is attained in so many ticks of a piece at a share of the PE."""
+    return grown(rate, ticks) if tables.slices[table] == 0 else _gained_in_turns(tables, table, rate, ticks)
+
+
+@callee
+def _turns(tables: ServiceTables, table: int, rate: float) -> tuple[float, int, int]:
+    """Share in turns of ours, their ticks in a round, and ticks of the round; `costs.turns_of`."""
+    alone = min(1.0, tables.cores[table] / tables.processes[table])
+    ours = max(1, np.int64(np.rint(np.float64(tables.slices[table]) / alone)))
+    return alone, ours, max(ours, np.int64(np.rint(np.float64(ours) * alone / rate)))
+
+
+@subroutine
+def _gained_in_turns(tables: ServiceTables, table: int, rate: float, ticks: int) -> int:
+    alone, ours, of_all = _turns(tables, table, rate)
+    return grown(alone, ticks // of_all * ours + max(0, ticks % of_all - (of_all - ours)))
+
+
+@subroutine
+def _steps_in_turns(tables: ServiceTables, table: int, rate: float, missing: int, longest: int) -> int:
+    """As `_steps`, where competitors have turns."""
+    alone, ours, of_all = _turns(tables, table, rate)
+    own = _steps(alone, missing, longest)
+    if np.float64(own) / np.float64(ours) * np.float64(of_all) >= np.float64(LAST_TICK):
+        return longest
+    rounds = (own - 1) // ours
+    return min(longest, rounds * of_all + of_all - ours + own - rounds * ours)
+
+
+@callee
+def _held(tables: ServiceTables, table: int, ticks: int) -> int:
+    """As `_gained`, at a rate that holds for ever: at most LAST_TICK (then the clock passes it first)."""
+    rate = tables.last_rate[table]
+    return _gained(tables, table, rate, ticks) if rate * np.float64(ticks) < 2.0**62 else LAST_TICK
 
 
 @callee
@@ -172,7 +206,7 @@ def _before(stored: Ints, first: int, end: int, value: int, guess: int) -> int:
 def attained_at(tables: ServiceTables, table: int, tick: int) -> int:
     """Nominal ticks that one of the table's processes attains from the trace's start to `tick`, or `TRACE_ENDED`."""
     if tables.pieces[table] == 0:
-        return _held(tables.last_rate[table], tick)
+        return _held(tables, table, tick)
     first, last = tables.first[table], tables.first[table + 1] - 1
     end, total = tables.knots[last], tables.attained[last]
     laps = np.int64(0)
@@ -180,7 +214,7 @@ def attained_at(tables: ServiceTables, table: int, tick: int) -> int:
         if tables.after_end[table] == ERROR:
             return total if tick == end else TRACE_ENDED
         if tables.after_end[table] == HOLD:
-            return total + _held(tables.last_rate[table], tick - end)
+            return total + _held(tables, table, tick - end)
         laps = tick // end
         if total > 0 and laps > LAST_TICK // total:
             return OVERFLOW
@@ -191,8 +225,8 @@ def attained_at(tables: ServiceTables, table: int, tick: int) -> int:
     while True:
         following, rate = _knot(tables, table, piece + 1), _rate_of(tables, table, piece)
         if tick < following:
-            return laps * total + gained + grown(rate, tick - begin)
-        gained += grown(rate, following - begin)
+            return laps * total + gained + _gained(tables, table, rate, tick - begin)
+        gained += _gained(tables, table, rate, following - begin)
         begin = following
         piece += 1
 
@@ -202,9 +236,9 @@ def piece_at(tables: ServiceTables, table: int, tick: int) -> tuple[int, int, fl
     """First tick of the piece that a tick of the trace's time lies in, the tick where it ends, and its load.
 
     All of a PE's tables have the same pieces. The end is at most EXACT; it is -1 where pieces are of no use: from there
-    on, after a trace that ends, and where a PE is said to be faster than itself.
+    on, after a trace that ends, where turns are taken and where a PE is said to be faster than itself.
     """
-    if tick >= EXACT:
+    if tick >= EXACT or tables.slices[table] > 0:
         return 0, -1, 0.0
     pieces = tables.pieces[table]
     if pieces == 0:
@@ -261,7 +295,7 @@ def tick_when(tables: ServiceTables, table: int, attained: int, near: int) -> in
         if tables.after_end[table] == ERROR:
             return TRACE_ENDED
         if tables.after_end[table] == HOLD:
-            return _when_held(tables.last_rate[table], attained - total, end)
+            return _when_held(tables, table, attained - total, end)
         if total == 0:
             return NEVER
         laps = (attained - 1) // total
@@ -272,9 +306,9 @@ def tick_when(tables: ServiceTables, table: int, attained: int, near: int) -> in
     piece, gained, begin = (stored - first) * STRIDE, tables.attained[stored], tables.knots[stored]
     while True:
         following, rate = _knot(tables, table, piece + 1), _rate_of(tables, table, piece)
-        inside_piece = grown(rate, following - begin)
+        inside_piece = _gained(tables, table, rate, following - begin)
         if inside <= gained + inside_piece:
-            found = passed + begin + _steps(rate, inside - gained, following - begin)
+            found = passed + begin + _steps_of(tables, table, rate, inside - gained, following - begin)
             return found if found < LAST_TICK else OVERFLOW
         gained += inside_piece
         begin = following
@@ -282,11 +316,19 @@ def tick_when(tables: ServiceTables, table: int, attained: int, near: int) -> in
 
 
 @callee
-def _when_held(rate: float, missing: int, end: int) -> int:
+def _steps_of(tables: ServiceTables, table: int, rate: float, missing: int, longest: int) -> int:
+    if tables.slices[table] == 0:
+        return _steps(rate, missing, longest)
+    return _steps_in_turns(tables, table, rate, missing, longest)
+
+
+@callee
+def _when_held(tables: ServiceTables, table: int, missing: int, end: int) -> int:
     """After the end of a trace whose last value holds."""
+    rate = tables.last_rate[table]
     if rate == 0.0:
         return NEVER
-    found = _steps(rate, missing, LAST_TICK)
+    found = _steps_of(tables, table, rate, missing, LAST_TICK)
     return end + found if found < LAST_TICK - end else OVERFLOW
 
 
@@ -327,7 +369,7 @@ def _build(tables: ServiceTables, table: int) -> float:
             following = np.int64(np.rint(_number_at(times, piece) / tick_s)) if piece < pieces else end
             rate = _rate(_number_at(values, piece - 1), rule, processes, cores)
             greatest = max(greatest, rate)
-            attained += grown(rate, following - begin)
+            attained += _gained(tables, table, rate, following - begin)
             begin = following
     tables.attained[place] = attained
     tables.last_rate[table] = rate
@@ -353,11 +395,12 @@ def service_tables(pes: Sequence[PE], most: Ints, *, tick_s: float) -> ServiceTa
     `most`: the most processes that each PE ever runs, 0 for none; (PE,).
     `tick_s`: seconds per tick.
     """
-    loads: dict[tuple[int, str, int], list[int]] = {}
+    loads: dict[tuple[int, str, int, float], list[int]] = {}
     for pe, count in enumerate(most.tolist()):
         if count:
             load = pes[pe].load
-            key = (0, "", pes[pe].cores) if load is None else (id(load.trace), load.rule, pes[pe].cores)
+            slice_s = pes[pe].slice_s if pes[pe].takes_turns else 0.0
+            key = (0, "", pes[pe].cores, 0.0) if load is None else (id(load.trace), load.rule, pes[pe].cores, slice_s)
             loads.setdefault(key, []).append(pe)
     of_pe = np.full(len(pes), -1, dtype=np.int64)
     counts, done = [int(most[sharing].max()) for sharing in loads.values()], 0
@@ -371,7 +414,9 @@ def service_tables(pes: Sequence[PE], most: Ints, *, tick_s: float) -> ServiceTa
 def without_load(tables: ServiceTables) -> ServiceTables:
     """The tables of the same PEs without any load."""
     return tables._replace(
-        pieces=np.zeros_like(tables.pieces), last_rate=np.minimum(1.0, tables.cores / tables.processes)
+        pieces=np.zeros_like(tables.pieces),
+        last_rate=np.minimum(1.0, tables.cores / tables.processes),
+        slices=np.zeros_like(tables.slices),
     )
 
 
@@ -385,11 +430,12 @@ class _Kind(NamedTuple):
     rule: int
     cores: int
     end: int
+    slice: int
 
 
 def _kind(pe: PE, tick_s: float) -> _Kind:
     if pe.load is None:
-        return _Kind(0, 0, 0, HOLD, FAIR, pe.cores, 0)
+        return _Kind(0, 0, 0, HOLD, FAIR, pe.cores, 0, 0)
     trace = pe.load.trace
     if not (_readable(trace.times_s) and _readable(trace.values)):
         raise TraceError("load trace: the arrays are strided; give contiguous ones of float64")
@@ -400,7 +446,8 @@ def _kind(pe: PE, tick_s: float) -> _Kind:
         )
     addresses = trace.times_s.ctypes.data, trace.values.ctypes.data
     codes = AFTER_END[trace.after_end], RULES[pe.load.rule]
-    return _Kind(trace.times_s.size, *addresses, *codes, pe.cores, end)
+    slice_ticks = int(to_ticks(pe.slice_s, tick_s)) if pe.takes_turns else 0
+    return _Kind(trace.times_s.size, *addresses, *codes, pe.cores, end, slice_ticks)
 
 
 def _readable(values: Floats) -> bool:
@@ -410,7 +457,7 @@ def _readable(values: Floats) -> bool:
 def _filled(of_pe: Ints, kinds: Sequence[_Kind], counts: Ints, tick_s: float) -> ServiceTables:
     """As many tables of each kind as its count says, for one process, two processes and so on."""
     table = np.array(kinds, dtype=np.int64).reshape(-1, len(_Kind._fields))
-    pieces, times, values, after_end, rule, cores, end = np.repeat(table, counts, axis=0).T.copy()
+    pieces, times, values, after_end, rule, cores, end, slices = np.repeat(table, counts, axis=0).T.copy()
     processes = 1 + np.arange(cores.size) - np.repeat(np.cumsum(counts) - counts, counts)
     stored = np.where(pieces > 0, (pieces + STRIDE - 1) // STRIDE + 1, 0)
     first = np.concatenate(([0], np.cumsum(stored))).astype(np.int64)
@@ -418,7 +465,7 @@ def _filled(of_pe: Ints, kinds: Sequence[_Kind], counts: Ints, tick_s: float) ->
     knots[first[1:][pieces > 0] - 1] = end[pieces > 0]
     shares = processes.astype(np.float64), cores.astype(np.float64)
     of_tables = pieces, times, values, after_end, rule, *shares, first, knots, attained
-    tables = ServiceTables(of_pe, *of_tables, np.minimum(1.0, cores / processes), np.array([tick_s]))
+    tables = ServiceTables(of_pe, *of_tables, np.minimum(1.0, cores / processes), np.array([tick_s]), slices)
     if np.any(pieces) and not compiled(build_all)(tables):
         raise TickOverflowError
     return tables

@@ -48,6 +48,9 @@ class ServiceTable:
     attained: Ticks
     """Nominal ticks attained by each knot; (K+1,)."""
     after_end: AfterEnd
+    turns: Ticks | None = None
+    """Under `turns` ticks of ours in a round, which come last, and of the round, in each piece; (2, K). Only these
+    ticks count then, at the rate that the processes have in them."""
 
 
 def service_table(pe: PE, processes: int, *, tick_s: float) -> ServiceTable:
@@ -57,9 +60,28 @@ def service_table(pe: PE, processes: int, *, tick_s: float) -> ServiceTable:
         return ServiceTable(ALL_TIME, np.array([share]), np.array([0, int(share * LAST_TICK)]), "hold")
     trace = pe.load.trace
     knots = np.rint(np.append(trace.times_s, trace.end_s) / tick_s).astype(np.int64)
-    rates = availability(trace.values, pe.load.rule, processes=processes, cores=pe.cores)
-    steps = np.floor(rates * np.diff(knots)).astype(np.int64)
-    return ServiceTable(knots, rates, np.concatenate(([0], np.cumsum(steps))), trace.after_end)
+    rates, turns, ticks = (
+        availability(trace.values, pe.load.rule, processes=processes, cores=pe.cores),
+        None,
+        np.diff(knots),
+    )
+    if pe.takes_turns:
+        turns = turns_of(rates, min(1.0, pe.cores / processes), int(to_ticks(pe.slice_s, tick_s)))
+        rates, ticks = np.full(rates.size, min(1.0, pe.cores / processes)), ours_in(ticks, *turns)
+    steps = np.floor(rates * ticks).astype(np.int64)
+    return ServiceTable(knots, rates, np.concatenate(([0], np.cumsum(steps))), trace.after_end, turns)
+
+
+def turns_of(shares: Floats, alone: float, slice_ticks: int) -> Ticks:
+    """Ticks of ours in a round, and of the round, for the share of each process and what it were without a load."""
+    ours = max(1, int(np.rint(slice_ticks / alone)))
+    rounds = np.maximum(ours, np.rint(ours * alone / shares).astype(np.int64))
+    return np.stack((np.full(rounds.size, ours), rounds))
+
+
+def ours_in(ticks: Ticks, ours: Ticks, rounds: Ticks) -> Ticks:
+    """How many of the first ticks of a piece are in turns of ours."""
+    return ticks // rounds * ours + np.maximum(0, ticks % rounds - (rounds - ours))
 
 
 def start_ticks(draws: Draws, *, tick_s: float) -> Ticks:

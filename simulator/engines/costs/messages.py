@@ -26,7 +26,7 @@ def turns_s(platform: Platform, columns: Columns, placement: Ticks) -> Floats | 
     processes leave the PE; (configuration, process), None where no PE has time slices.
     """
     pes = platform.pes
-    slices_s = np.array([pe.slice_s for pe in pes])
+    slices_s = np.array([0.0 if pe.takes_turns else pe.slice_s for pe in pes])
     if not slices_s.any():
         return None
     competitors = np.array([_competitors(pe) if pe.slice_s else 0.0 for pe in pes])

@@ -31,7 +31,8 @@ class Service:
         self._after_end = table.after_end
         self._end: int = self._knots[-1]
         self._total: int = self._attained[-1]
-        self._even = self._after_end == "hold" and len(self._rates) == 1
+        self._turns: list[list[int]] | None = None if table.turns is None else table.turns.tolist()
+        self._even = self._after_end == "hold" and len(self._rates) == 1 and self._turns is None
         """One share for ever."""
         self._rate: float = self._rates[0]
         self.full = self._even and self._rate == 1.0
@@ -45,7 +46,7 @@ class Service:
         if inside >= self._end:
             return self._beyond(inside)
         piece = bisect_right(self._knots, inside) - 1
-        gained = floor(self._rates[piece] * (inside - self._knots[piece]))
+        gained = self._gained(piece, inside - self._knots[piece])
         return laps * self._total + min(self._attained[piece] + gained, self._attained[piece + 1])
 
     def known(self, tick: int) -> int:
@@ -72,20 +73,36 @@ class Service:
 
     def _least(self, piece: int, attained: int) -> int:
         start, longest = self._knots[piece], self._knots[piece + 1] - self._knots[piece]
-        return int(start + _steps(self._rates[piece], attained - self._attained[piece], longest))
+        return int(start + self._ticks_for(piece, attained - self._attained[piece], longest))
+
+    def _gained(self, piece: int, ticks: int) -> int:
+        """What is attained in so many ticks from the beginning of a piece on."""
+        if self._turns is not None:
+            ours, of_all = self._turns[0][piece], self._turns[1][piece]
+            ticks = ticks // of_all * ours + max(0, ticks % of_all - (of_all - ours))
+        return floor(self._rates[piece] * ticks)
+
+    def _ticks_for(self, piece: int, missing: int, longest: int | None) -> int:
+        """The least number of ticks in which so much is attained, at most `longest`."""
+        if self._turns is None:
+            return _steps(self._rates[piece], missing, longest)
+        ours, of_all = self._turns[0][piece], self._turns[1][piece]
+        rounds, rest = divmod(_steps(self._rates[piece], missing, longest) - 1, ours)
+        ticks = rounds * of_all + (of_all - ours) + rest + 1
+        return ticks if longest is None else min(longest, ticks)
 
     def _beyond(self, tick: int) -> int:
         """After a trace that holds its last value, or ends."""
         if self._after_end == "error" and tick > self._end:
             raise faults.ended_trace()
-        return self._total + floor(self._rates[-1] * (tick - self._end))
+        return self._total + self._gained(-1, tick - self._end)
 
     def _when_beyond(self, attained: int) -> int | None:
         if self._after_end == "error":
             raise faults.ended_trace()
         if self._rates[-1] == 0:
             return None
-        return self._end + _steps(self._rates[-1], attained - self._total, None)
+        return self._end + self._ticks_for(-1, attained - self._total, None)
 
 
 def _steps(rate: float, missing: int, longest: int | None) -> int:

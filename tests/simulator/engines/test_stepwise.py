@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, seed, settings
 
 from simulator.engines import process
 from simulator.engines.compiled import run as compiled
-from tests.support.programs import farming, scenarios, with_domains, with_quotas
+from tests.support.programs import farming, in_turns, scenarios, with_domains, with_quotas
 from tests.support.stepwise import check_three, outcome
 
 EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "25"))
@@ -17,6 +17,8 @@ KINDS = {
     "any": scenarios,
     "farms": farming,
     "domains": with_domains,
+    "turns": lambda: in_turns(scenarios()),
+    "turns and quotas in domains": lambda: in_turns(with_quotas(with_domains)),
     "quotas": lambda: with_quotas(scenarios),
     "quotas of farms": lambda: with_quotas(farming),
     "quotas in domains": lambda: with_quotas(with_domains),
