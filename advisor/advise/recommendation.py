@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -271,7 +271,11 @@ class Recommendation:
         """The ranking, best first, a row per candidate with its units, its PEs and the gain."""
         import pandas as pd
 
-        return pd.DataFrame(_ranking_rows(self))
+        by_name, frame = {one.name: one for one in self.candidates}, pd.DataFrame(self.compared.to_dict()["ranking"])
+        frame["gain_of_recommended"] = [self.baselines[name].mean for name in frame["name"]]
+        frame["partition"] = [by_name[name].partition for name in frame["name"]]
+        frame["placement"] = [by_name[name].placement for name in frame["name"]]
+        return frame
 
     def _repr_html_(self) -> str:
         return _ranking_page(self)
@@ -705,20 +709,6 @@ def _by_functional(asked: Asked) -> list[Configuration]:
 
 def _shown(value: float, objective: Objective) -> str:
     return f"{value:.4g} {NO_TIMES[objective]}" if objective in NO_TIMES else units.show_duration(value)
-
-
-def _ranking_rows(made: Recommendation) -> list[dict[str, Any]]:
-    """One row per candidate, best first; see `Recommendation.to_dataframe`."""
-    by_name = {one.name: one for one in made.candidates}
-    return [
-        {
-            **entry,
-            "gain_of_recommended": made.baselines[entry["name"]].mean,
-            "partition": by_name[entry["name"]].partition,
-            "placement": by_name[entry["name"]].placement,
-        }
-        for entry in made.compared.to_dict()["ranking"]
-    ]
 
 
 def makespans_of(made: Recommendation) -> plots.Drawing:

@@ -13,6 +13,7 @@ import numpy as np
 
 from simulator import Configuration, Load, LoadTrace, Repartition, Scenario, ScenarioError, ties, units
 from simulator.experiments.sweep import run_or_recall
+from simulator.programs.applications import Parameters
 
 DECISIONS = (100, 30, 10)
 """In a run, of the rules that are tried."""
@@ -41,7 +42,7 @@ class TriedRule:
     """What a farm takes under a chunk rule."""
 
     name: str
-    parameters: dict[str, Any]
+    parameters: Parameters
     """Of the application, in the place of its own."""
     mean_s: float
 
@@ -120,19 +121,18 @@ CHUNKS = (1, 100, 10)
 """Of `ss`: one unit, and the share of a process over these."""
 
 
-def under(scenario: Scenario, asked: dict[str, Any]) -> Scenario:
+def under(scenario: Scenario, asked: Parameters) -> Scenario:
     """A farm with other parameters of its rule, or other costs; those of its own rule are left out."""
     kept = {key: value for key, value in scenario.application.parameters.items() if key not in OWN_OF_RULES}
-    return replace(scenario, application=replace(scenario.application, parameters=kept | asked))
+    return replace(scenario, application=replace(scenario.application, parameters={**kept, **asked}))
 
 
-def chunk_rules(units_of: int, processes: int) -> dict[str, dict[str, Any]]:
+def chunk_rules(units_of: int, processes: int) -> dict[str, Parameters]:
     """Chunk rules to try, by name; parameters of each."""
     share = max(1, units_of // processes)
     chunks = dict.fromkeys([1, *(max(1, share // parts) for parts in CHUNKS[1:])])
-    return {f"ss, chunk {chunk}": {"rule": "ss", "chunk": chunk} for chunk in chunks} | {
-        rule: {"rule": rule} for rule in ("gss", "tss", "fac2", "awf-b", "af")
-    }
+    found: dict[str, Parameters] = {f"ss, chunk {chunk}": {"rule": "ss", "chunk": chunk} for chunk in chunks}
+    return found | {rule: {"rule": rule} for rule in ("gss", "tss", "fac2", "awf-b", "af")}
 
 
 def tried_rules(scenario: Scenario, one: Configuration) -> list[TriedRule]:

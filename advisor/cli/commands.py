@@ -86,7 +86,6 @@ class Lazy(Mapping[str, Any]):
     def __init__(self, group: str = "") -> None:
         known = [one for one in INSIDE if one.startswith(f"{group} ")] if group else TOP
         self.full = {one.split()[-1]: one for one in known}
-        self.built: dict[str, Any] = {}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.full)
@@ -95,9 +94,7 @@ class Lazy(Mapping[str, Any]):
         return len(self.full)
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self.built:
-            self.built[name] = _made(self.full[name])
-        return self.built[name]
+        return _made(self.full[name])
 
 
 class ByTask(TyperGroup):
@@ -126,6 +123,7 @@ class OfJobs(TyperGroup):
         return None if name == UNNAMED else name, command, rest
 
 
+@cache
 def _made(name: str) -> Any:
     """A command or a group by its full name."""
     if name in GROUPS:

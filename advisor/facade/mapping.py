@@ -115,7 +115,7 @@ def map(  # noqa: A001 - `ap.map`
     if workers > 0:
         _check_importable(question)
     templates = [template_of(one) for one in loaded]
-    documents: list[dict[str, Any]] = [{"truths": None, "notes": [], **one.document.data} for one in templates]
+    documents = [{"truths": None, "notes": [], **one.document.data} for one in templates]
     first = documents[0]
     changes = [
         tuple(f"{key}={json.dumps(value)}" for key, value in one.items() if value != first[key])

@@ -6,14 +6,13 @@ the user count most; of a running job, those that lasted longer than it has), an
 same time of the week.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import Estimates, JobRuns, ScenarioError, job_draws, make_stream, randomness, run_jobs
+from simulator import Estimates, JobRuns, ScenarioError, documents, job_draws, make_stream, randomness, run_jobs
 
 __all__ = ["ORDERS", "StartForecast", "StartForecasts", "forecast"]
 
@@ -50,13 +49,15 @@ NEARLY_ALL = 0.95
 
 
 @dataclass(frozen=True, eq=False)
-class StartForecast:
-    """Where a job's start lies."""
+class StartForecast(documents.Record):
+    """Where a job's start lies; times in seconds of the stream."""
+
+    DERIVED = ("low_s", "median_s", "high_s", "at_once", "draws")
 
     job: int
     """Row of the stream."""
     submit_s: float
-    starts_s: Floats
+    starts_s: Floats = field(metadata=documents.NOT_WRITTEN)
     """One per draw, ascending."""
     level: float
     running: int
@@ -83,10 +84,10 @@ class StartForecast:
         """As likely earlier as later."""
         return float(np.median(self.starts_s))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data; times in seconds of the stream."""
-        names = ("job", "submit_s", "low_s", "median_s", "high_s", "level", "at_once", "running", "waiting")
-        return {name: getattr(self, name) for name in names} | {"draws": int(self.starts_s.size)}
+    @property
+    def draws(self) -> int:
+        """How many starts were drawn."""
+        return int(self.starts_s.size)
 
 
 def forecast(

@@ -57,7 +57,7 @@ def _data(found: Findings, *, advised: bool) -> dict[str, Any]:
     shown = [points[number] for number in numbers]
     names = list(dict.fromkeys(one.name for point in points for one in point.configurations))
     fastest = found.pays_most if found.pays_most is not None else _fastest(points)
-    data: dict[str, Any] = {
+    data = {
         "fields": [
             {
                 "name": clean(field.name),
@@ -82,13 +82,9 @@ def _data(found: Findings, *, advised: bool) -> dict[str, Any]:
             str(place): words.reason(found, point)[:MOST_REASON] for place, point in enumerate(shown) if point.error
         },
     }
-    if advised:
-        data["advice"] = [_advice(point) for point in shown]
-    for of in ("cost", "energy"):
-        spent = [point.spent(of) for point in shown]
-        if any(spent):
-            data[of] = [None if one is None else _short(one.run, 5) for one in spent]
-    return data
+    spent = {of: [point.spent(of) for point in shown] for of in ("cost", "energy")}
+    more = {of: [None if one is None else _short(one.run, 5) for one in own] for of, own in spent.items() if any(own)}
+    return data | ({"advice": [_advice(point) for point in shown]} if advised else {}) | more
 
 
 def _fastest(points: Sequence[PointFound]) -> int | None:

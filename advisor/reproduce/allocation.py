@@ -151,8 +151,6 @@ def _choice(row: dict[str, str]) -> Document:
     estimated, own, best = (
         float(row[name]) for name in ("estimated_time_s", "measured_time_of_estimated_s", "best_time_s")
     )
-    errors = {"estimate": estimated / best - 1, "regret": own / best - 1}
-    printed = {"estimate": float(row["estimation_error"]), "regret": float(row["regret"])}
     return {
         "table": int(row["table"]),
         "set": TABLES[row["table"]],
@@ -162,26 +160,10 @@ def _choice(row: dict[str, str]) -> Document:
         "estimated_s": estimated,
         "measured_s": own,
         "best_s": best,
-        "paper": printed,
-        "computed": errors,
-        "agrees": all(
-            _could_be(row[name], row["best_time_s"], row[error])
-            for name, error in (
-                ("estimated_time_s", "estimation_error"),
-                ("measured_time_of_estimated_s", "regret"),
-            )
-        ),
+        "paper": {"estimate": float(row["estimation_error"]), "regret": float(row["regret"])},
+        "computed": {"estimate": estimated / best - 1, "regret": own / best - 1},
+        "agrees": all(cell.within_rounding for cell in _error_cells(row)),
     }
-
-
-def _could_be(seconds: str, best: str, error: str) -> bool:
-    """Whether times that round to the printed ones have an error that rounds to the printed one."""
-    (low, high), (best_low, best_high), (error_low, error_high) = (
-        (float(text) - half_of_last_digit(text), float(text) + half_of_last_digit(text))
-        for text in (seconds, best, error)
-    )
-    slack = 1e-9
-    return low / best_high - 1 <= error_high + slack and high / best_low - 1 >= error_low - slack
 
 
 def _orderings(points: Rows, choices: Rows) -> list[Document]:
@@ -301,21 +283,22 @@ def _total(rows: list[dict[str, str]], *, kind: str | None = None, sizes: Sequen
 
 def _errors(number: str) -> Compared:
     title = f"Errors of the configurations chosen by {TABLES[number]}"
-    return judged(f"table {number}", title, "Computed from the printed times.", _error_cells(number))
+    cells = (cell for row in _rows(f"table{number}") for cell in _error_cells(row))
+    return judged(f"table {number}", title, "Computed from the printed times.", cells)
 
 
-def _error_cells(number: str) -> Iterator[Cell]:
-    for row in _rows(f"table{number}"):
-        best = float(row["best_time_s"])
-        for what, column, error in (
-            ("estimate", "estimated_time_s", "estimation_error"),
-            ("regret", "measured_time_of_estimated_s", "regret"),
-        ):
-            seconds, printed = float(row[column]), float(row[error])
-            half, half_best = half_of_last_digit(row[column]), half_of_last_digit(row["best_time_s"])
-            slack = 0.0005 + (half + half_best * seconds / best) / (best - half_best)
-            values = (100 * printed, 100 * (seconds / best - 1), 100 * slack)
-            yield Cell(f"N = {row['n']}", what, *values, PERCENT)
+def _error_cells(row: dict[str, str]) -> Iterator[Cell]:
+    """Both errors of a choice: as far off as the rounding of all printed times and errors allows is no difference."""
+    best = float(row["best_time_s"])
+    for what, column, error in (
+        ("estimate", "estimated_time_s", "estimation_error"),
+        ("regret", "measured_time_of_estimated_s", "regret"),
+    ):
+        seconds, printed = float(row[column]), float(row[error])
+        half, half_best = half_of_last_digit(row[column]), half_of_last_digit(row["best_time_s"])
+        slack = 0.0005 + (half + half_best * seconds / best) / (best - half_best)
+        values = (100 * printed, 100 * (seconds / best - 1), 100 * slack)
+        yield Cell(f"N = {row['n']}", what, *values, PERCENT)
 
 
 def _chosen(number: str, result: Document) -> Compared:

@@ -100,6 +100,7 @@ def keep(command: str, given: Mapping[str, Any], defaults: Mapping[str, Any], fo
             missing += lost
         else:
             said[name] = list(value) if isinstance(value, tuple | list) else value
+    here = simulator.this_machine()
     record = {
         "format": FORMAT,
         "command": command,
@@ -109,14 +110,9 @@ def keep(command: str, given: Mapping[str, Any], defaults: Mapping[str, Any], fo
         "hashes": {place: files.digest_of(folder / place) for place in _files_in(folder)},
         "missing": missing,
         "versions": provenance.versions(),
-        "machine": documents.to_dict(_machine()),
+        "machine": {"host": here.host, "cpu_model": here.cpu_model, "pes": here.pe_count},
     }
     _write(command, record, folder)
-
-
-def _machine() -> dict[str, Any]:
-    here = simulator.this_machine()
-    return {"host": here.host, "cpu_model": here.cpu_model, "pes": here.pe_count}
 
 
 def _write(command: str, record: dict[str, Any], folder: Path) -> None:

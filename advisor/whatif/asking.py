@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from advisor import wording
 from advisor.whatif.advised import asking
@@ -49,7 +49,7 @@ class WhatIf:
     @cached_property
     def findings(self) -> dict[str, Any]:
         """What `apportion whatif --json` prints: `sentence`, `points`, `pays_most` and more; plain data."""
-        return cast("dict[str, Any]", documents.to_dict(self.found))
+        return dict(documents.to_dict(self.found))
 
     @property
     def sentence(self) -> str:

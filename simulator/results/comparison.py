@@ -1,6 +1,7 @@
 """Two scenarios, or two sets of runs, on the same draws: how much longer the second one takes, and how sure that is."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -118,9 +119,8 @@ def compare(
     known = first if isinstance(first, RunSet) or isinstance(second, Scenario) else second
     count = len(known.of(known.configurations[0])) if isinstance(known, RunSet) else known.replications
     count, drawn = replications or count, known.seed if seed is None else seed
-    shared: dict[str, Any] = {"replications": count, "seed": drawn, "truths": _truths(first, second, count)}
-    shared["strata"] = known.strata
-    one, other = (asked if isinstance(asked, RunSet) else run(replace(asked, **shared)) for asked in (first, second))
+    alike = partial(replace, replications=count, seed=drawn, truths=_truths(first, second, count), strata=known.strata)
+    one, other = (asked if isinstance(asked, RunSet) else run(alike(asked)) for asked in (first, second))
     draws = [(runs.makespan_ticks.shape[1], runs.seed) for runs in (one, other)]
     ways = [(*both, runs.strata) for both, runs in zip(draws, (one, other), strict=True)]
     if draws[0] != draws[1] or (ways[0] != ways[1] and not (one.deterministic or other.deterministic)):

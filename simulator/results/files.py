@@ -2,15 +2,15 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
 from simulator.base import files, notebook
 from simulator.base.arrays import Floats, Ints
-from simulator.base.documents import Array, in_file, read_format, read_keys
+from simulator.base.documents import Array, in_file, read, read_format
 from simulator.base.errors import ScenarioError
 from simulator.engines.run_set import RunSet
 from simulator.results.tables import (
@@ -47,24 +47,25 @@ class _Times:
     reach_s: float | None = None
 
 
-_POINT: dict[str, Any] = {
-    "format": Literal[1],
-    "kind": Literal["point"],
-    "hash": str,
-    "changes": dict[str, Any],
-    "set": tuple[str, ...],
-    "replications": int,
-    "seed": int,
-    "rates": NotRequired[dict[str, float]],
-    "configurations": tuple[_Times, ...],
-    "deterministic": bool,
-    "truths": int | None,
-    "advice": NotRequired[dict[str, Any]],
-    "answer": NotRequired[Any],
-    "warnings": tuple[str, ...],
-    "seal": str,
-}
-"""What the file of a point says."""
+@dataclass(frozen=True, kw_only=True)
+class _Point:
+    """What the file of a point says."""
+
+    format: Literal[1]
+    kind: Literal["point"]
+    hash: str
+    changes: Mapping[str, object]
+    set: tuple[str, ...]
+    replications: int
+    seed: int
+    rates: Mapping[str, float] = field(default_factory=dict)
+    configurations: tuple[_Times, ...]
+    deterministic: bool
+    truths: int | None
+    advice: Mapping[str, object] = field(default_factory=dict)
+    answer: object = None
+    warnings: tuple[str, ...]
+    seal: str
 
 
 def save_runs(
@@ -127,7 +128,7 @@ def read_point(path: Path, name: str) -> dict[str, Any]:
     if document is None:
         raise ScenarioError(f"{path}: the point is damaged; --resume runs it again")
     with in_file(path):
-        read_keys(document, **_POINT)
+        read(_Point, document)
     return document
 
 

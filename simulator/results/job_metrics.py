@@ -136,6 +136,8 @@ def averages(runs: JobRuns, *, warm_up: float = WARM_UP) -> JobAverages:
         raise ScenarioError(f"stream {runs.stream.name}: it has no jobs, and averages over none are not defined")
     wait, run, sizes = runs.wait_s[kept], runs.run_s[kept], runs.processors[kept]
     flow, bounded = wait + run, bounded_slowdown(runs)[kept]
+    first, end = int(runs.submit_ticks.min()), int(runs.finish_ticks.max())
+    warm = int(runs.finish_ticks[~kept].max()) if not kept.all() else first
     area = float(np.sum(sizes * run))
     waits, slow = (np.quantile(values, (0.95, 0.99, 1.0)).tolist() for values in (wait, bounded))
     return JobAverages(
@@ -151,19 +153,10 @@ def averages(runs: JobRuns, *, warm_up: float = WARM_UP) -> JobAverages:
         **dict(zip(("wait_p95_s", "wait_p99_s", "wait_max_s"), waits, strict=True)),
         **{f"bounded_slowdown_{part}": value for part, value in zip(("p95", "p99", "max"), slow, strict=True)},
         killed=float(runs.killed[kept].mean()),
-        **_of_machine(runs, kept),
+        utilisation=_utilisation(runs, first, end),
+        steady_utilisation=_utilisation(runs, warm, int(runs.submit_ticks.max())),
+        makespan_s=(end - first) / round(1 / runs.tick_s),
     )
-
-
-def _of_machine(runs: JobRuns, kept: Flags) -> dict[str, Any]:
-    """Utilisations and makespan, of all jobs."""
-    first, end = int(runs.submit_ticks.min()), int(runs.finish_ticks.max())
-    warm = int(runs.finish_ticks[~kept].max()) if not kept.all() else first
-    return {
-        "utilisation": _utilisation(runs, first, end),
-        "steady_utilisation": _utilisation(runs, warm, int(runs.submit_ticks.max())),
-        "makespan_s": (end - first) / round(1 / runs.tick_s),
-    }
 
 
 def _utilisation(runs: JobRuns, first: int, end: int) -> float | None:

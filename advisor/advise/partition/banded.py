@@ -8,7 +8,6 @@ the same draws.
 """
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +117,7 @@ def _stated(
     """The plan with its makespan as the objective has it; its times are those of the middle curves."""
     simulated = {f"{name}_s": value for name, value in describe(makespans_s).items()}
     simulated["cvar95_s"] = _tail(makespans_s)
-    details: dict[str, Any] = {"objective": objective, "level": level, "simulated": simulated}
+    details = {"objective": objective, "level": level, "simulated": simulated}
     value = {"mean": simulated["mean_s"], "cvar": simulated["cvar95_s"], "worst": plan.makespan_s}[objective]
     return replace(plan, method="banded", pes=pes, makespan_s=value, lower_bound_s=lower_bound_s, details=details)
 

@@ -7,7 +7,7 @@ arrangements in columns the best one keeps PEs in order of area, and dynamic pro
 `functional`.
 """
 
-from typing import Any
+import math
 
 import numpy as np
 
@@ -49,8 +49,11 @@ def grid2d(units: int, pes: SpeedKinds, *, rows: int | None = None, columns: int
     widths, heights = _sides(pes, order, column_of, rows, columns, whole.lower_bound_s)
     areas = np.zeros(pes.pe_count, np.int64)
     areas[order] = widths[column_of] * heights
-    details = _details(order, column_of, widths, heights)
-    details |= {"rows": rows, "columns": columns}
+    rectangles = _rectangles(order, column_of, widths, heights)
+    half = float(sum(one["width"] + one["height"] for one in rectangles))
+    bound = 2 * sum(math.sqrt(one["width"] * one["height"]) for one in rectangles)
+    halves = {"half_perimeters": half, "half_perimeters_bound": bound, "half_perimeters_ratio": half / bound}
+    details = {"rectangles": rectangles, **halves, "rows": rows, "columns": columns}
     return of_units("grid2d", pes, areas, whole.lower_bound_s, warnings=whole.warnings, details=details)
 
 
@@ -132,20 +135,13 @@ def _heights(pes: SpeedKinds, kind: Ints, widths: Ints, most: Ints, begins: Ints
     return heights
 
 
-def _details(order: Ints, column_of: Ints, widths: Ints, heights: Ints) -> dict[str, Any]:
+def _rectangles(order: Ints, column_of: Ints, widths: Ints, heights: Ints) -> list[dict[str, int]]:
     lefts = np.cumsum(widths) - widths
     begins = np.flatnonzero(np.diff(column_of, prepend=-1))
     above = np.cumsum(heights) - heights
     tops = above - above[begins][column_of]
     width = widths[column_of]
     some = (width > 0) & (heights > 0)
-    half, bound = float((width + heights)[some].sum()), float(2 * np.sqrt((width * heights)[some]).sum())
     names = ("pe", "row", "column", "height", "width")
     columns = (order[some], tops[some], lefts[column_of][some], heights[some], width[some])
-    rectangles = [dict(zip(names, entry, strict=True)) for entry in zip(*(c.tolist() for c in columns), strict=True)]
-    return {
-        "rectangles": rectangles,
-        "half_perimeters": half,
-        "half_perimeters_bound": bound,
-        "half_perimeters_ratio": half / bound,
-    }
+    return [dict(zip(names, entry, strict=True)) for entry in zip(*(c.tolist() for c in columns), strict=True)]

@@ -17,6 +17,8 @@ MOST_BYTES = 512 * 2**20
 """100,000 PEs of 20 knots take 80 MB."""
 CURVES = {"name", "sizes", "speeds", "low", "high", "max_size", "setup_s", "count"}
 MODELS = {"name", "model", "elements_per_unit", "volume_per_unit", "max_size", "setup_s", "count"}
+NEEDED = ("sizes", "speeds")
+NUMBERS, PER_UNIT = (*NEEDED, "low", "high"), ("elements_per_unit", "volume_per_unit")
 OPTIONAL = {"max_size", "setup_s", "count", "low", "high"}
 """Keys that may also be null, as other programs write what is not there."""
 
@@ -120,22 +122,25 @@ def _entry(raw: Any, faults: list[str], folder: Path, inputs: dict[str, str]) ->
     count = raw.get("count", 1)
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         faults.append(f"count is {_shown(count)}; give a whole number of at least 1")
-    limit = _number(raw, "max_size", float(MOST_UNITS), faults, above=True)
-    setup_s = _number(raw, "setup_s", 0.0, faults)
-    curves = _from_model(raw, faults, folder, inputs) if "model" in raw else _curves(raw, faults)
+    limit = _number(raw.get("max_size", MOST_UNITS), "max_size", faults, above=True)
+    setup_s = _number(raw.get("setup_s", 0), "setup_s", faults)
+    if "model" in raw:
+        per_unit, volume = (_number(raw.get(name, 1), name, faults, above=True) for name in PER_UNIT)
+        curves = _from_model(raw["model"], per_unit, volume, faults, folder, inputs)
+    else:
+        said = [name for name in NUMBERS if name in {*raw, *NEEDED}]
+        curves = _curves({name: _numbers(raw.get(name), name, faults) for name in said}, faults)
     if faults or curves is None:
         return None
     return _Entry(str(name), curves, min(math.floor(limit), curves.most), setup_s, count)
 
 
-def _curves(raw: dict[str, Any], faults: list[str]) -> _Curves | None:
-    fields = ["speeds", *(field for field in ("low", "high") if field in raw)]
-    sizes, *others = [_numbers(raw, field, faults) for field in ("sizes", *fields)]
-    curves = dict(zip(fields, others, strict=True))
+def _curves(said: dict[str, Floats | None], faults: list[str]) -> _Curves | None:
+    sizes = said["sizes"]
     if sizes is not None:
         faults += _size_faults(sizes)
-    for field, curve in curves.items():
-        if curve is None:
+    for field, curve in said.items():
+        if curve is None or field == "sizes":
             continue
         if sizes is not None and curve.size != sizes.size:
             faults.append(f"{field} has {curve.size} numbers; give one per size, {sizes.size}")
@@ -143,9 +148,9 @@ def _curves(raw: dict[str, Any], faults: list[str]) -> _Curves | None:
             at = int(np.argmax(curve <= 0))
             size = f" at size {sizes[at]:g}" if sizes is not None else ""
             faults.append(f"{field} is {curve[at]:g}{size}; give speeds above 0, and in max_size what a PE can hold")
-    if ("low" in raw) != ("high" in raw):
+    if ("low" in said) != ("high" in said):
         faults.append("low and high go together; give both or neither")
-    speeds, low, high = (curves.get(field) for field in ("speeds", "low", "high"))
+    speeds, low, high = (said.get(field) for field in ("speeds", "low", "high"))
     if faults or sizes is None or speeds is None:
         return None
     if low is not None and high is not None and np.any((low > speeds) | (speeds > high)):
@@ -162,15 +167,17 @@ def _size_faults(sizes: Floats) -> Iterator[str]:
         yield f"sizes do not ascend: {sizes[at + 1]:g} follows {sizes[at]:g}"
 
 
-def _from_model(raw: dict[str, Any], faults: list[str], folder: Path, inputs: dict[str, str]) -> _Curves | None:
-    per_unit, volume = (_number(raw, f"{name}_per_unit", 1.0, faults, above=True) for name in ("elements", "volume"))
-    if not isinstance(raw["model"], str):
-        faults.append(f"model is {_shown(raw['model'])}; give the path of a speed model")
+def _from_model(
+    model: object, per_unit: float, volume: float, faults: list[str], folder: Path, inputs: dict[str, str]
+) -> _Curves | None:
+    if not isinstance(model, str):
+        faults.append(f"model is {_shown(model)}; give the path of a speed model")
+        return None
     if faults:
         return None
     from simulator.calibration import load_speed_model
 
-    path = folder / raw["model"]
+    path = folder / model
     try:
         band = load_speed_model(path).band
     except ApportionError as error:
@@ -188,18 +195,16 @@ def _from_model(raw: dict[str, Any], faults: list[str], folder: Path, inputs: di
     return _Curves(sizes, mid, low, high, top)
 
 
-def _number(raw: dict[str, Any], field: str, default: float, faults: list[str], *, above: bool = False) -> float:
+def _number(value: Any, field: str, faults: list[str], *, above: bool = False) -> float:
     """A number of at least 0, or above it."""
-    value = raw.get(field, default)
     if _is_number(value) and (value > 0 or (value == 0 and not above)):
         return float(value)
     faults.append(f"{field} is {_shown(value)}; give a number {'above' if above else 'of at least'} 0")
-    return default
+    return 1.0
 
 
-def _numbers(raw: dict[str, Any], field: str, faults: list[str]) -> Floats | None:
+def _numbers(values: Any, field: str, faults: list[str]) -> Floats | None:
     """A list of finite numbers, at least one."""
-    values = raw.get(field)
     if not isinstance(values, list) or not values:
         faults.append(f"{field} is {_shown(values)}; give a list of numbers")
         return None

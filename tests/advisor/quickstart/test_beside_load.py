@@ -80,7 +80,7 @@ def test_a_machine_of_twelve_pes_is_measured_and_advised_in_the_budget(tmp_path)
             [host], {host.name: about}, wish.plan, folder=tmp_path, lost={}, on_progress=lambda *_: None
         )
     answer = advise_cluster(wish, found, tmp_path, loaded=lambda scenario: with_competitor(scenario, TRACE))
-    assert wish.budget_s == pytest.approx((MEASURE + PIECES) * budget_s)
+    assert found.spent_s <= wish.budget_s == pytest.approx((MEASURE + PIECES) * budget_s)
     assert [one.cpu for one in found.hosts[0].available] == list(range(12))
     assert [pe.load is not None for pe in answer.scenario.platform.pes] == [False] * 11 + [True]
     advised = answer.recommendation.configuration
