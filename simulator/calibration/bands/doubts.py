@@ -207,14 +207,18 @@ def beside_load(built: BuiltBand, *, drift: float = DRIFT, learnt: float = 1.0) 
 def with_levels(built: BuiltBand, runs: AtOnce | None) -> BuiltBand:
     """The band with the levels that runs at once show in its noise, and who seems to share a core among its warnings.
 
-    All PEs were measured: what one of them has for itself is its level, and what is doubted they have in common.
+    All PEs were measured: the band is that of the middle one, what one of them has for itself is its level, and what is
+    doubted they have in common.
     """
     if runs is None:
         return built
     band, levels = built.band, fit_levels(runs)
     if levels is not None and band.doubt is not None:
         noise = replace(band.noise or Noise(np.sort(np.exp(runs.deviations))), levels=levels)
-        band = replace(band, noise=noise, doubt=replace(band.doubt, common=1.0)).shown()
+        own = {point.size: point.ideal_s for point in built.points if point.size in levels.sizes}
+        middle = {size: one / np.median(runs.times_s[runs.sizes == size]) for size, one in sorted(own.items())}
+        band = replace(band, noise=noise, doubt=replace(band.doubt, common=1.0))
+        band = band.scaled(list(middle.values()), list(middle)).shown()
     return replace(built, band=band, doubts=(*built.doubts, *who_share(runs)))
 
 

@@ -16,6 +16,7 @@ from simulator.base.documents import read
 from simulator.base.errors import ScenarioError, some_names
 from simulator.base.machine import Machine, memory_available_bytes, require_linux, this_machine
 from simulator.base.randomness import stream
+from simulator.calibration.bands.levels import AtOnce
 from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
 from simulator.calibration.bench.journal import PointStore
 from simulator.calibration.bench.measurement import PRECISION, Measurement, Workload
@@ -24,6 +25,7 @@ from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
 from simulator.calibration.kernels.table import panel_kernel, sized_kernel
 from simulator.calibration.speed.sampling import Effort, Ends, Room, find_ends, sample_point, visit
 from simulator.calibration.speed.subjects import (
+    KernelRunner,
     KernelSubject,
     LateRunner,
     Runner,
@@ -78,6 +80,7 @@ class RealSource:
         self._others = tuple(beside)
         self._room = Room(max_size, int(memory_share * memory_available_bytes()), memory_share)
         self._started_s = 0.0
+        self._samples: list[tuple[int, float, tuple[float, ...]]] = []
         self._child = LateRunner(self._open)
         self._used: dict[int, Measurement] = {}
         self._store = self._store_at(store, machine)
@@ -205,6 +208,18 @@ class RealSource:
         )
 
     @property
+    def at_once(self) -> AtOnce | None:
+        """What all PEs took in the samples of the points used that this process took; None where one runs alone."""
+        rows = [row for row in self._samples if row[0] in self._used]
+        if not rows:
+            return None
+        cpus = (self._cpu, *self._others)
+        sizes = np.repeat([self._subject.size(n) for n, *_ in rows], len(cpus))
+        begins_s = np.repeat([began_s for _, began_s, _ in rows], len(cpus))
+        pes, times_s = np.tile(np.arange(len(cpus)), len(rows)), np.concatenate([each_s for *_, each_s in rows])
+        return AtOnce(sizes, pes, times_s, begins_s, tuple(f"cpu{cpu}" for cpu in cpus))
+
+    @property
     def subject(self) -> Workload:
         """What is measured, and on which logical processors."""
         return replace(self._subject.workload, cpu=self._cpu, beside=self._others)
@@ -319,6 +334,7 @@ class RealSource:
             self._subject, cpu=self._cpu, memory_bytes=memory_bytes, limit_s=limit_s, others=self._others
         )
         self._started_s += time.monotonic() - begin
+        self._samples = runner.at_once if isinstance(runner, KernelRunner) else []
         return runner
 
     def _store_at(self, path: Path | None, machine: Machine) -> PointStore[Measurement]:

@@ -3,6 +3,7 @@
 import re
 import shlex
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -224,8 +225,12 @@ class _Child:
 
     def ask(self, command: Command, kind: type[T], *, limit_s: float) -> T:
         """The child's answer."""
+        return self.ask_all(command, kind, limit_s=limit_s)[0]
+
+    def ask_all(self, command: Command, kind: type[T], *, limit_s: float) -> list[T]:
+        """The child's answer, then those of the others."""
         try:
-            return self._group.ask_all(command, kind, limit_s=limit_s)[0]
+            return self._group.ask_all(command, kind, limit_s=limit_s)
         except CalibrationError as error:
             raise self.fault(error.reason if isinstance(error, EndedError) else str(error)) from error
 
@@ -247,15 +252,23 @@ class KernelRunner(_Child):
     def __init__(self, subject: KernelSubject, *, cpus: Sequence[int], memory_bytes: int, limit_s: float) -> None:
         rows = [(cpu, subject.kernel.name) for cpu in cpus]
         super().__init__(subject, "kernel", rows, limits=(memory_bytes // len(cpus), limit_s))
+        self._warm = False
+        self.at_once: list[tuple[int, float, tuple[float, ...]]] = []
+        """Of each sample but the first after operands were made: n, when it began, CPU seconds of a run on each PE."""
 
     def prepare(self, n: int) -> None:
         """Allocate, fill and touch the operands."""
-        self._n = n
+        self._n, self._warm = n, False
         self.ask({"do": "prepare", "n": n}, Done, limit_s=_START_S + self._limit_s)
 
     def sample(self, inner: int) -> Usage:
         """What `inner` runs in a row cost in all."""
-        return self.ask({"do": "sample", "inner": inner}, Usage, limit_s=_START_S + 2 * self._limit_s)
+        began_s = time.monotonic()
+        each = self.ask_all({"do": "sample", "inner": inner}, Usage, limit_s=_START_S + 2 * self._limit_s)
+        if self._warm and len(each) > 1:
+            self.at_once.append((self._n, began_s, tuple(one.cpu_s / inner for one in each)))
+        self._warm = True
+        return each[0]
 
 
 class CommandRunner(_Child):

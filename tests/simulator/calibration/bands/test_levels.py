@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simulator.calibration.bands import read_recorded_sizes
+from simulator.calibration.bands import TABLE, apart, build, read_recorded_sizes, with_levels
 from simulator.calibration.bands.levels import AtOnce, fit_levels, who_share
+from simulator.calibration.bands.source import recorded
 from simulator.calibration.speed.speeds import fit_speed
 
 SIZES = (100.0, 1000.0, 1e4)
@@ -119,6 +120,16 @@ def table(path, runs, *, clock=True):
         lines.append(f"{size!r},{size!r},{time_s!r},cpu{pe}" + f",{begin_s!r}" * clock)
     path.write_text("\n".join(lines).replace("np.float64(", "").replace(")", "") + "\n")
     return path
+
+
+def test_the_band_is_that_of_the_middle_pe_whichever_was_measured():
+    runs = made(turns=30, lasts_s=5.0)
+    sizes = np.array(SIZES)
+    built = build(recorded(sizes, sizes, 2e-6 * sizes, np.ones(3)), method=TABLE)
+    found = with_levels(apart(built, half_width=0.05), runs).band
+    for size in SIZES:
+        assert float(found.speed(size)) == pytest.approx(size / np.median(runs.times_s[runs.sizes == size]))
+    assert found.noise.levels.factors.tolist() == fit_levels(runs).factors.tolist()
 
 
 def test_a_table_with_pes_gives_a_band_with_levels_that_all_pes_have_in_common(tmp_path):

@@ -232,6 +232,14 @@ def test_panels_on_all_cores_at_once_make_a_model_that_says_so(tmp_path):
     with RealSource.of_kernel("dgemm", cpu=CPU, time_cap_s=0.5, columns=256, together=True) as source:
         built = fit_speed(source, budget_s=10.0)
     others = [core.cpu for core in this_machine().cores if core.cpu != CPU]
+    if others:
+        seen = source.at_once
+        assert seen.names == tuple(f"cpu{cpu}" for cpu in (CPU, *others))
+        assert set(seen.sizes) == {point.size for point in built.points}
+        own = {point.size: point.ideal_s for point in built.points}
+        ratios = [np.median(seen.times_s[(seen.sizes == size) & (seen.pes == 0)]) / own[size] for size in own]
+        assert ratios == pytest.approx(np.ones(len(own)), rel=0.1)
+        assert np.all(np.diff(seen.begins_s) >= 0)
     assert source.subject.to_dict() == {"kernel": "dgemm", "columns": 256, "cpu": CPU} | (
         {"beside": others} if others else {}
     )
