@@ -19,7 +19,8 @@ from advisor.cli.progress import counting
 from simulator import ScenarioError, blocks, documents, files, units
 
 if TYPE_CHECKING:
-    from advisor.jobs.compare import Generator
+    from advisor.jobs.capacity import Capacity
+    from advisor.jobs.compare import Alternative, Generator
     from advisor.jobs.forecast import StartForecast
     from advisor.jobs.setting import Setting
     from advisor.results import Provenance
@@ -142,6 +143,11 @@ class Tried:
         "What is to be least; slowdown is bounded (10 s).", default="wait"
     )
     add: str | None = option("PEs to add, each tried; one, and 5 %, by default.", metavar="N1,N2,...")
+    target: str | None = option(
+        "How many PEs keep to it: 'mean wait 30min', 'p95 wait 4h for jobs up to 64 PEs', 'mean slowdown 5'.",
+        only_without("platform", why="whose PEs are given"),
+        only_without("model"),
+    )
     price: str | None = option("Of policy, estimates, sizes, change, add (each PE).", metavar="KIND=PRICE,...")
 
 
@@ -161,6 +167,7 @@ def advise(
     from advisor.jobs.advise import advise as advised
     from advisor.jobs.advise import candidates
     from advisor.jobs.backtest import backtest
+    from advisor.jobs.capacity import drains_from
     from advisor.jobs.compare import Alternative, read_policy, with_sizes
     from advisor.report.job_answers import JobsAdvised
     from advisor.report.job_choices import changes_page, save_answer
@@ -175,14 +182,32 @@ def advise(
     words = read_policy(now.policy or fitting, named=streams.platform is not None)
     base = Alternative(f"{words.name}, {now.estimates}", words, simulator.Estimates(), settings[0])
     base = with_sizes(base, plan, "fixed", stream)
-    more = None if tried.add is None else whole_numbers(tried.add, "--add")
+    more = [] if tried.add is None else whole_numbers(tried.add, "--add")
+    needed = None if tried.target is None else _capacity(tried.target, stream, base, streams)
+    more = sorted({*more, *([needed.pes - base.pes] if needed is not None and needed.pes > base.pes else [])})
     prices = named_values(_words(tried.price or ""), "--price", "KIND=PRICE, such as add=1000", units.to_number)
     changes = candidates(base, stream=stream, add=more, changed=settings[1:], prices=prices)
     found = streams.drawn(advised)(source, base, changes, objective=tried.objective)
-    answered = JobsAdvised.of(found, tested, _provenance(log, streams.seed, streams.platform))
+    drains = None
+    if stream is not None and found.compared.overloaded[0] is not None and isinstance(settings[0].cluster, int):
+        drains = drains_from(stream, base)
+    answered = JobsAdvised.of(found, tested, needed, drains, _provenance(log, streams.seed, streams.platform))
     line = next_line("jobs advise", "asked again", output=output or "out/jobs-advice")
     page = changes_page(answered, (line,))
     finish(answered, page, output, write=partial(save_answer, answered, found.compared, page), form=table_form)
+
+
+def _capacity(text: str, stream: "simulator.Stream | None", base: "Alternative", streams: Streams) -> "Capacity":
+    """How many PEs keep to a target.
+
+    Raises ScenarioError without a log.
+    """
+    from advisor.jobs.capacity import capacity, read_target
+
+    target = read_target(text)
+    if stream is None:
+        raise ScenarioError("--target: a generator has no stream of its own; name a log")
+    return streams.drawn(capacity)(stream, base, target)
 
 
 def forecast(

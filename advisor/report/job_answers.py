@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from advisor.jobs.advise import JobAdvice
 from advisor.jobs.backtest import Backtest
+from advisor.jobs.capacity import Capacity
 from advisor.jobs.compare import Alternative, Compared, Metric
 from advisor.jobs.paired import Apart
 from advisor.results import Provenance
@@ -171,12 +172,23 @@ class JobsAdvised:
     ties_per_price: tuple[str, ...]
     backtest: Backtest | None
     """Whether the simulation is right for the log; None for a log that does not tell waits."""
+    capacity: Capacity | None
+    """PEs for a target, where one was asked for."""
+    drains_from: int | None
+    """PEs with which the queue drains, where it does not as it is."""
     compared: Comparison
     provenance: Provenance
 
     @classmethod
-    def of(cls, found: JobAdvice, tested: Backtest | None, provenance: Provenance) -> "JobsAdvised":
-        """What `advise` and `backtest` found."""
+    def of(
+        cls,
+        found: JobAdvice,
+        tested: Backtest | None,
+        needed: Capacity | None,
+        drains: int | None,
+        provenance: Provenance,
+    ) -> "JobsAdvised":
+        """What `advise`, `backtest`, `capacity` and `drains_from` found."""
         names, centres = [one.name for one in found.compared.alternatives], found.compared.centres()[:, 0]
         changes = names[1:]
         return cls(
@@ -192,6 +204,8 @@ class JobsAdvised:
             pays_most_per_price=None if found.best_per_price is None else changes[found.best_per_price],
             ties_per_price=tuple(changes[place] for place in found.ties_per_price),
             backtest=tested,
+            capacity=needed,
+            drains_from=drains,
             compared=Comparison.of(found.compared),
             provenance=provenance,
         )

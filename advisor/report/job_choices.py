@@ -60,7 +60,7 @@ def changes_page(found: JobsAdvised, run: tuple[blocks.Command, ...] = ()) -> bl
     test = found.backtest
     page = blocks.Page(
         title=f"{_title(found.compared)}: which change pays most",
-        answer=found.sentence if test is None or test.agrees else f"{test.sentence} Simulated, {found.sentence}",
+        answer=_answer(found),
         sections=(
             blocks.Section("changes", "Which change pays most", rest),
             *(() if test is None else (_backtest_section(test),)),
@@ -69,6 +69,16 @@ def changes_page(found: JobsAdvised, run: tuple[blocks.Command, ...] = ()) -> bl
         rows=_first_changes(found),
     )
     return _around(page, found, found.compared, picture, run)
+
+
+def _answer(found: JobsAdvised) -> str:
+    """Whether to believe it, how many PEs a target needs, which change pays most, what an overloaded stream needs."""
+    test, needed = found.backtest, found.capacity
+    first = [] if test is None or test.agrees else [test.sentence]
+    first += [] if needed is None else [needed.sentence]
+    said = found.sentence if not first else f"Simulated, {found.sentence}"
+    drains = "" if found.drains_from is None else f"; the queue drains with {found.drains_from} PEs"
+    return " ".join([*first, said + drains])
 
 
 def _around(

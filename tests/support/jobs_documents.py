@@ -90,6 +90,11 @@ def backtest(simulated_s=6900.0):
     }
 
 
+def capacity():
+    target = {"text": "mean wait 1h", "statistic": "mean", "measure": "wait", "most": 3600.0, "largest": 64}
+    return {"target": target, "now": 100, "pes": 108, "value": 3500.0, "surely": 113}
+
+
 def advised():
     sentence = "5 PEs more pays most: it lowers the mean wait by 1690 s (1081 to 2871, 95 %)"
     return {
@@ -110,6 +115,8 @@ def advised():
         "pays_most_per_price": "5 PEs more",
         "ties_per_price": [],
         "backtest": backtest(),
+        "capacity": capacity(),
+        "drains_from": 120,
         "compared": {key: value for key, value in compared().items() if key not in {"format", "command", "provenance"}},
         "provenance": compared()["provenance"],
     }

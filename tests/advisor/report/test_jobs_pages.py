@@ -139,9 +139,12 @@ def test_what_is_simulated_wrongly_is_said_first_and_warned_of():
     assert page.answer.startswith(
         "The simulation is not right for this log: mean wait 1 h 57 min, simulated 11 min 40 s "
     )
-    assert page.answer.endswith(f"Simulated, {advised()['sentence']}")
+    needed = "The fewest PEs for mean wait 1h are 108, 8 more than now (58 min 20 s; surely with 113)."
+    end = f"Simulated, {advised()['sentence']}; the queue drains with 120 PEs"
+    assert page.answer.endswith(f"{needed} {end}")
     assert "the log has 2 queues, which are taken as one" in page.warnings
-    right = page_of(advised())
+    assert page_of(advised()).answer == f"{needed} {end}"
+    right = page_of(advised() | {"capacity": None, "drains_from": None})
     assert right.answer == advised()["sentence"]
     assert dict(right.facts.items)["Log"].startswith("The simulation is right for this log")
     assert rows_of(page, "Waits by size")["2 to 7 PEs"] == ("500", "1 h 57 min", "11 min 40 s")
