@@ -52,7 +52,7 @@ LINES = {
     "advisor/advise": (9_368, 8_019),
     "advisor/verification advisor/whatif": (3_930, 3_653),
     "advisor/quickstart advisor/cluster": (1_145, 900),
-    "advisor/jobs": (2_014, 1_764),
+    "advisor/jobs": (2_015, 1_765),
     "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_015, 5_097),
     "advisor/reproduce": (1_976, 1_980),
     "advisor/cli": (6_253, 4_910),
