@@ -37,7 +37,7 @@ CLOCKS = {
 
 LINES = {
     "simulator/base": (5_100, 3_700),
-    "simulator/models": (11_688, 11_488),
+    "simulator/models": (11_799, 11_599),
     "simulator/load_traces": (2_050, 2_030),
     "simulator/platform": (4_813, 4_403),
     "simulator/programs": (6_397, 6_397),

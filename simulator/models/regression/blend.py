@@ -4,6 +4,10 @@ Candidates are fitted to the medians of the cells with the exponents as the form
 residuals that are alike at neighbouring points too. Forward validation holds out the largest values of each parameter;
 a weight is the prior odds times the geometric mean of its density and of the evidence of the full fit. Intervals are
 quantiles of the mixture of Student distributions, their doubt widened by what forward validation found.
+
+Outside of the hull of the runs there is a doubt of its own: it grows with the distance from the hull, at a rate that
+the same validation has learnt, and the time may turn up behind the last run of a parameter, which no run can refuse.
+Turns do not move points.
 """
 
 from collections.abc import Mapping
@@ -23,6 +27,7 @@ from simulator.models.choice import odds
 from simulator.models.file import rows_of
 from simulator.models.regression.candidates import (
     NOISE_SD,
+    NOISE_WEIGHT,
     PRIOR,
     Batch,
     Design,
@@ -34,7 +39,7 @@ from simulator.models.regression.candidates import (
     middle,
     prior_of,
 )
-from simulator.models.regression.runs import Cells, resolution_s, share_of_median
+from simulator.models.regression.runs import Cells, beyond_hull, resolution_s, share_of_median
 
 LIKENESS = 3.0
 """Variance of the alike part of the residuals, relative to the independent part."""
@@ -46,10 +51,27 @@ CALIBRATION_WEIGHT = 4.0
 """Forward errors of unit size that the calibration starts from."""
 EFFICIENCY = 0.37
 """What a robust spread of so many deviations is worth, as a share of them (that of a median absolute deviation)."""
+FEWEST_RANGES = 4
+"""Cells with repetitions from which their ranges say how noise goes with the time."""
+MOST_DEGREES = 3.0
+"""Of freedom that a range is worth."""
+SPIKE = 6.0
+"""Squares count as no larger than so many times the expected one: an outlier is no growth."""
+NOISE_STEPS = 12
+MOST_POWER, POWER_SD = 3.0, 1.0
+"""Largest power of the time of the noise's variance, and its prior standard deviation."""
+SURELY = 2.0
+"""Standard errors by which that power has to be away from 0."""
+GROWS = float(np.log(4))
+"""Logarithm of the time beyond the runs up to which the noise goes on growing."""
 NEGLIGIBLE = 1e-4
 """Weight below which a candidate is left out."""
-DRIFT = 0.02
-"""Standard deviation of the log time per unit of log distance beyond the trained range of a parameter."""
+RATE = 0.02
+"""Doubt of the log time per unit of log distance outside of the runs, of models written before it was learnt."""
+RATES = np.array([0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64])
+"""Such rates that are tried."""
+USUAL_RATE, RATE_SD = 0.03, 1.5
+"""Their lognormal prior."""
 MAX_CELLS = 256
 """More cells than this are thinned to representatives before the structures are weighed."""
 _MEMBERS = ("extra", "alike", "weight", "mode", "covariance", "variance", "freedom", "inflation")
@@ -79,6 +101,10 @@ class Blend:
     forward_error: float | None
     """Mean absolute relative error of the best candidate in the forward validation, None if too little to hold out."""
 
+    rate: float = RATE
+    """Standard deviation of the log time per unit of log distance from the hull of the runs."""
+    growth: float = 0.0
+    """Power of the time by which the relative noise goes with it."""
     training_error: float = 0.0
     """Median absolute log residual of the best candidate at the cells."""
     _known: tuple[Floats, Floats, Floats] | None = field(default=None, compare=False, repr=False)
@@ -87,7 +113,8 @@ class Blend:
         """By every member: log seconds, variance of their mean, variance of one run; (members, n) each."""
         mean, jacobian, local, _ = self._located(values)
         spread = ((self.covariance @ jacobian) * jacobian).sum(axis=1)
-        of_mean = (spread + self.variance[:, None] * local) * self.inflation[:, None] + self._drift(values)
+        of_mean = (spread + self.variance[:, None] * local) * self.inflation[:, None]
+        of_mean += self._extrapolation(values)
         return mean, of_mean, of_mean + self._noise(mean)
 
     def causes(self, values: Mapping[str, Floats]) -> Floats:
@@ -95,10 +122,14 @@ class Blend:
         mean, jacobian, local, _ = self._located(values)
         sampling = ((self.covariance @ jacobian) * jacobian).sum(axis=1)[:, 0]
         widened = (sampling + self.variance * local[:, 0]) * self.inflation
-        away = mean[:, 0] - self.weight @ mean[:, 0]
-        form = self.weight @ (widened - sampling + away**2)
+
+        def whole(weight: Floats) -> float:
+            return float(weight @ (widened + (mean[:, 0] - weight @ mean[:, 0]) ** 2))
+
+        known, steady = float(self.steady @ sampling), whole(self.steady)
+        beyond = float(self._extrapolation(values)[0]) + max(whole(self.weight) - steady, 0.0)
         # Where the forward validation narrows the doubt, the form adds none.
-        return np.array([float(self.weight @ sampling), max(float(form), 0.0), float(self._drift(values)[0])])
+        return np.array([known, max(steady - known, 0.0), beyond])
 
     def covariances(self, values: Mapping[str, Floats]) -> tuple[Floats, tuple[Floats, Floats], Floats]:
         """Log seconds; covariance with row 0 and variance of the mean; noise variance; each of shape (members, n)."""
@@ -126,32 +157,44 @@ class Blend:
             shared[which] = _kernel(logs[:1], logs, design.span)[0] - kernel @ gain[0]
         return mean, jacobian, local, shared
 
-    def _drift(self, values: Mapping[str, Floats]) -> Floats:
-        """Variance for what may change beyond the trained ranges (caches, protocols), shape (n,)."""
-        beyond = np.maximum(np.abs(self.design.logs(values)) - np.array(self.design.span) / 2, 0.0)
-        found: Floats = DRIFT**2 * (beyond**2).sum(axis=1)
-        return found
+    def _extrapolation(self, values: Mapping[str, Floats]) -> Floats:
+        """Variance for what may change outside of the hull of the runs (caches, protocols), shape (n,)."""
+        if not self.design.varying:
+            return np.zeros(len(next(iter(values.values()))))
+        return np.asarray((self.rate * beyond_hull(self._trained_logs(), self.design.logs(values))) ** 2)
+
+    def noise_factor(self, logs: Floats) -> Floats:
+        """Relative noise of runs of so many log seconds over that of a usual run; any shape."""
+        return _grown(logs, self.cells.time_s, self.growth)
+
+    def _relative(self, logs: Floats) -> Floats:
+        """Variance of cells of so many log seconds relative to one with weight 1."""
+        return np.asarray(_coarseness(np.exp(logs), self.step_s) * self.noise_factor(logs) ** 2)
 
     def _noise(self, mean: Floats) -> Floats:
         """Variance of the logarithm of one run around its mean, shape (members, n)."""
-        coarse = _coarseness(np.exp(mean), self.step_s)
-        return np.asarray(self.variance[:, None] * coarse + self._single)
+        return np.asarray(self.variance[:, None] * self._relative(mean) + self._single(mean))
 
-    @property
-    def _single(self) -> float:
+    def _single(self, mean: Floats) -> Floats:
         """What one run scatters more than the median of a cell, whose scatter the residuals have; a variance."""
-        return self.cells.run_sd**2 * (1.0 - float(np.mean(share_of_median(self.cells.runs))))
+        share = 1.0 - float(np.mean(share_of_median(self.cells.runs)))
+        return np.asarray(share * (self.cells.run_sd * self.noise_factor(mean)) ** 2)
 
-    def freedom_of_run(self, of_run: Floats) -> Floats:
+    def freedom_of_run(self, mean: Floats, of_run: Floats) -> Floats:
         """Degrees of freedom of the variance of one run (Satterthwaite): repetitions give some; (members, n)."""
-        repeated = max(float(np.sum(self.cells.runs - 1)) * EFFICIENCY, 1.0)
-        rest = np.maximum(of_run - self._single, 0.0)
-        return np.asarray(of_run**2 / (rest**2 / self.freedom[:, None] + self._single**2 / repeated))
+        repeated, single = max(float(np.sum(self.cells.runs - 1)) * EFFICIENCY, 1.0), self._single(mean)
+        rest = np.maximum(of_run - single, 0.0)
+        return np.asarray(of_run**2 / (rest**2 / self.freedom[:, None] + single**2 / repeated))
 
     def point(self, values: Mapping[str, Floats]) -> Floats:
         """Predicted seconds, shape (n,)."""
-        found: Floats = np.exp(self.weight @ self.members(values)[0])
-        return found
+        return np.asarray(np.exp(self.steady @ self._located(values)[0]))
+
+    @cached_property
+    def steady(self) -> Floats:
+        """Weights of members but those that turn, which the runs say nothing about; shape (members,)."""
+        kept = np.array([self.design.extras[extra].kind != "turning" for extra in self.extra.tolist()])
+        return np.asarray(np.where(kept, self.weight, 0.0) / self.weight[kept].sum())
 
     def _trained_logs(self) -> Floats:
         return self.design.logs(self.cells.columns())
@@ -162,16 +205,10 @@ class Blend:
         if self._known is not None:
             return self._known
         values, which, logs = self.cells.columns(), np.flatnonzero(self.alike), self._trained_logs()
-        root = _whitening(logs, cell_weights(self.cells.time_s, self.step_s), self.design.span)
+        root = _whitening(logs, 1 / self._relative(np.log(self.cells.time_s)), self.design.span)
         lacking = self.design.lacking(values)[self.extra[which]]
         mean, jacobian = log_predict(self.design.terms(values), lacking, logs, self.mode[which])
         return root.T @ root, np.log(self.cells.time_s) - mean, jacobian
-
-
-def cell_weights(time_s: Floats, step_s: float) -> Floats:
-    """Weight of each cell's squared log residual: 1, less where the recording step is coarse against the time."""
-    found: Floats = 1.0 / _coarseness(time_s, step_s)
-    return found
 
 
 def fit_blend(formula: Formula, cells: Cells) -> Blend:
@@ -179,21 +216,26 @@ def fit_blend(formula: Formula, cells: Cells) -> Blend:
 
     `cells`: at least two; times above 0.
     """
-    step = resolution_s(np.concatenate([cells.low_s, cells.high_s]))
-    weights = cell_weights(cells.time_s, step)
+    step, whole = resolution_s(np.concatenate([cells.low_s, cells.high_s])), cells
+    weights = 1 / _coarseness(cells.time_s, step)
     if len(cells.time_s) > MAX_CELLS:
         cells = _thinned(make_design(formula, cells, weights)[0], cells)
-        weights = cell_weights(cells.time_s, step)
+        weights = 1 / _coarseness(cells.time_s, step)
     design, lacking = make_design(formula, cells, weights)
     independent, alike, root, seen = _candidates(design, lacking, cells, weights)
     extras = len(design.extras)
     kinds = 2 * extras
+    best = ties.first_most(independent.evidence[:kinds])
+    growth = _growth(whole, cells, independent.residuals[best] * np.sqrt(weights), float(independent.freedom[best]))
+    if growth:
+        weights = weights / _grown(np.log(cells.time_s), cells.time_s, growth) ** 2
+        independent, alike, root, seen = _candidates(design, lacking, cells, weights)
     score, surprise, error = _forward(independent, seen, weights, kinds)
+    prior = np.tile(np.log(_prior_odds(design.extras)), 3)
     evidence = [
         independent.evidence[:kinds] + 0.5 * np.log(weights).sum(),
         alike.evidence + np.log(np.diag(root)).sum(),
     ]
-    prior = np.tile(np.log(_prior_odds(design.extras)), 3)
     weight = odds(prior + 0.5 * (np.concatenate(evidence) + np.concatenate([score, score[extras:]])))
     kept = weight > NEGLIGIBLE * weight.sum()
 
@@ -213,6 +255,8 @@ def fit_blend(formula: Formula, cells: Cells) -> Blend:
         freedom=both("freedom"),
         inflation=np.concatenate([surprise, np.sqrt(surprise[extras:])])[kept],
         forward_error=error,
+        growth=growth,
+        rate=_rate(independent, seen[::kinds], weights, prior[:kinds], design.logs(cells.columns())),
         training_error=float(middle(np.abs(independent.residuals[ties.first_most(weight[:kinds])]))),
         _known=(root.T @ root, alike.residuals[kept[kinds:]], alike.jacobian[kept[kinds:]]),
     )
@@ -262,6 +306,42 @@ def _coarseness(time_s: Floats, step_s: float) -> Floats:
     return found
 
 
+def _grown(logs: Floats, time_s: Floats, growth: float) -> Floats:
+    """Factor on the relative noise at log seconds, 1 at the median of cells; it grows for `GROWS` beyond them."""
+    known = np.log(time_s)
+    there = np.clip(logs, known.min() - GROWS, known.max() + GROWS) - float(np.median(known))
+    return np.asarray(np.exp(growth * there))
+
+
+def _growth(whole: Cells, cells: Cells, residuals: Floats, freedom: float) -> float:
+    """Power of the time by which relative noise goes with it, drawn towards 0; 0 where that may be chance.
+
+    By the ranges of repetitions where there are enough, else by what a fit misses its cells by.
+
+    `residuals`: standardised logarithms, (cells,).
+    `freedom`: of their variance.
+    """
+    several = (whole.runs > 1) & (whole.high_s > whole.low_s) & (whole.low_s > 0)
+    if np.count_nonzero(several) >= FEWEST_RANGES:
+        time_s, degrees = whole.time_s[several], np.minimum(whole.runs[several] - 1.0, MOST_DEGREES)
+        squares = np.log(whole.high_s[several] / whole.low_s[several]) ** 2 / degrees
+    else:
+        time_s, squares = cells.time_s, residuals**2
+        degrees = np.full(time_s.size, min(max(freedom - NOISE_WEIGHT, 0.0) / time_s.size, 1.0))
+    away = np.log(time_s) - np.average(np.log(time_s), weights=degrees + ties.SAME)
+    information = float(degrees @ away**2) / 2
+    if information < FEWEST_RANGES / 2 or not squares.any():
+        return 0.0
+    power, level = 0.0, float(np.average(squares, weights=degrees))
+    for _ in range(NOISE_STEPS):
+        ratios = np.minimum(squares / (level * np.exp(power * away)), SPIKE)
+        level *= float(np.average(ratios, weights=degrees))
+        power = float(np.clip(power + degrees @ (away * (ratios - 1)) / 2 / information, -MOST_POWER, MOST_POWER))
+    if power**2 * information < SURELY**2:
+        return 0.0
+    return power / 2 / (1 + 1 / (information * POWER_SD**2))
+
+
 def _forward_masks(design: Design, cells: Cells) -> Flags:
     """Cells that each forward split sees: all below the largest, or second largest, value of a parameter."""
     masks: list[Flags] = []
@@ -304,9 +384,31 @@ def _forward(fitted: Posterior, seen: Flags, weights: Floats, kinds: int) -> tup
     return score, factor, float(error[ties.first_most(score)])
 
 
+def _rate(fitted: Posterior, seen: Flags, weights: Floats, prior: Floats, logs: Floats) -> float:
+    """How fast doubt grows outside of the runs, by what each forward split missed that it did not expect.
+
+    `seen`: cells that all runs, then each split, see; (1 + splits, cells).
+    `prior`: logarithms of the odds of the candidates of one split.
+    """
+    evidence = -0.5 * (np.log(RATES / USUAL_RATE) / RATE_SD) ** 2
+    for split, inside in enumerate(seen[1:], start=1):
+        mine = slice(split * len(prior), (split + 1) * len(prior))
+        weight = odds(prior + 0.5 * fitted.evidence[mine])
+        weight /= weight.sum()
+        missed, slopes = fitted.residuals[mine][:, ~inside], fitted.jacobian[mine][:, :, ~inside]
+        spread = ((fitted.covariance[mine] @ slopes) * slopes).sum(axis=1)
+        middle = weight @ missed
+        expected = weight @ (spread + fitted.variance[mine, None] / weights[~inside] + (missed - middle) ** 2)
+        variance = expected + (RATES[:, None] * beyond_hull(logs[inside], logs[~inside])) ** 2
+        worth = min(float(np.count_nonzero(~inside)), FORWARD_WORTH)
+        evidence -= 0.5 * worth * (np.log(variance) + middle**2 / variance).mean(axis=1)
+    chances = odds(evidence)
+    return float(np.exp(chances @ np.log(RATES) / chances.sum()))
+
+
 def _prior_odds(extras: tuple[Extra, ...]) -> Floats:
     kinds = [extra.kind for extra in extras]
-    return np.array([PRIOR[kind] / kinds.count(kind) for kind in kinds])
+    return np.array([PRIOR[kind] / (1 if kind == "turning" else kinds.count(kind)) for kind in kinds])
 
 
 def _kernel(logs: Floats, others: Floats, span: tuple[float, ...]) -> Floats:
@@ -363,6 +465,8 @@ def blend_to_dict(blend: Blend) -> Data:
         "step_s": blend.step_s,
         **blend.design.to_dict(),
         "forward_error": blend.forward_error,
+        "rate": blend.rate,
+        "growth": blend.growth,
         "cells": {name: cells[name] for name in ("names", "values", "time_s", "runs", "run_sd")},
         "members": rows_of({name: getattr(blend, name) for name in _MEMBERS}),
     }
@@ -398,6 +502,8 @@ class _Plain:
     forward_error: float | None
     cells: _Cells
     members: tuple[_Member, ...]
+    rate: float = RATE
+    growth: float = 0.0
 
 
 def blend_from_dict(document: Mapping[str, Any], formula_text: str) -> Blend:
@@ -409,4 +515,5 @@ def blend_from_dict(document: Mapping[str, Any], formula_text: str) -> Blend:
         raise ScenarioError("cells: there is not one row of values and one number of runs for each time")
     columns: Data = {name: np.array([getattr(member, name) for member in plain.members]) for name in _MEMBERS}
     whole = Cells(**vars(cells), **times, cell_of_run=np.arange(cells.time_s.size))
-    return Blend(design=plain.design, cells=whole, step_s=plain.step_s, forward_error=plain.forward_error, **columns)
+    known: Data = {name: getattr(plain, name) for name in ("design", "step_s", "forward_error", "rate", "growth")}
+    return Blend(cells=whole, **known, **columns)

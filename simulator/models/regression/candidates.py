@@ -40,8 +40,10 @@ NOISE_WEIGHT = 3.0
 ITERATIONS = 7
 ALONE = -7.0
 """What is added to the prior log coefficients of the terms where the fixed cost stands alone."""
-PRIOR = {"none": 1.0, "constant": 0.2, "alone": 0.05, "frozen": 0.2, "log": 0.05, "linear": 0.015}
-"""Prior odds of each kind of lacking cost, shared by the candidates of the kind."""
+PRIOR = {"none": 1.0, "constant": 0.2, "alone": 0.05, "frozen": 0.2, "log": 0.05, "linear": 0.015, "turning": 0.03}
+"""Prior odds of each kind of lacking cost, shared by the candidates of the kind but for turns, of a parameter each."""
+TURN = 0.5
+"""Where the prior of a turn is centred: 1 has the time of `1/P` stay beyond the last run as it was there."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,12 @@ class Extra:
     """One cost that the formula may lack."""
 
     kind: str
-    """`none`, `constant`, `alone` (constant, and next to nothing else), `frozen`, `log` or `linear`."""
+    """`none`, `constant`, `alone` (constant, and next to nothing else), `frozen`, `log` or `linear`; or `turning`,
+    which adds time beyond the last run, so that no run can say."""
     name: str
     """The parameter it is about, empty for `none`, `constant` and `alone`."""
     at: float
-    """Smallest trained value of that parameter: where it is frozen, or where the logarithm starts."""
+    """Smallest trained value of that parameter: where it is frozen, or the logarithm starts; of a turn the largest."""
     scale: float
     """Divisor that makes the column as large as the times."""
 
@@ -163,6 +166,8 @@ def prior_of(design: Design, terms: Floats, time_s: Floats) -> tuple[Floats, Flo
         if extra.kind == "alone":
             row[: len(mean)] += ALONE
             row[len(mean)] = 0.0
+        elif extra.kind == "turning":
+            row[len(mean)] = np.log(TURN)
     return means, precision
 
 
@@ -305,7 +310,9 @@ def _extras(bare: Design, cells: Cells) -> tuple[tuple[Extra, ...], Floats]:
             continue
         columns.append(column / scale)
         extras.append(Extra(kind, name, extra.at, scale))
-    return tuple(extras), np.stack([np.zeros(len(cells.time_s)), *columns])
+    extras += [Extra("turning", name, float(values[name].max()), 1.0) for name in bare.varying]
+    columns = [np.zeros(len(cells.time_s)), *columns, *[np.zeros(len(cells.time_s)) for _ in bare.varying]]
+    return tuple(extras), np.stack(columns)
 
 
 def _falling(bare: Design, values: Mapping[str, Floats]) -> list[bool]:
@@ -329,6 +336,8 @@ def _lacking(design: Design, extra: Extra, values: Mapping[str, Floats]) -> Floa
             return design.pilot_time({**values, extra.name: np.full(rows, extra.at)})
         case "log":
             return np.maximum(np.log(values[extra.name] / extra.at), 1e-3)
+        case "turning":
+            return design.pilot_time(values) * np.maximum(values[extra.name] / extra.at - 1.0, 0.0)
         case "linear":
             return np.asarray(values[extra.name], dtype=np.float64)
     raise AssertionError(extra.kind)

@@ -111,7 +111,7 @@ def _outliers(runs: Runs, predicted: Floats) -> tuple[Outlier, ...]:
 def _structures(blend: Blend) -> tuple[Structure, ...]:
     """What the formula may lack, with the weight that the runs give it, heaviest first."""
     weights: dict[tuple[str, str], float] = {}
-    for which, weight in zip(blend.extra, blend.weight, strict=True):
+    for which, weight in zip(blend.extra[blend.steady > 0], blend.steady[blend.steady > 0], strict=True):
         extra = blend.design.extras[int(which)]
         weights[extra.kind, extra.name] = weights.get((extra.kind, extra.name), 0.0) + float(weight)
     texts = {
@@ -180,7 +180,7 @@ def _part_moments(fit: Blend | LinearFit, columns: Mapping[str, Floats]) -> tupl
         noise = fit.variance * (mean**2 if fit.relative else np.ones(len(mean)))
         return mean, (spread * design).sum(axis=1), spread @ design[0], noise
     logs, covariance, noise = fit.covariances(columns)
-    middle = fit.weight @ logs
+    middle = fit.steady @ logs
     away = logs - middle
     variance = np.einsum("m,mn->n", fit.weight, covariance[1] + away**2)
     shared = np.einsum("m,mn->n", fit.weight, covariance[0] + away * away[:, :1])

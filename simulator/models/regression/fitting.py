@@ -200,6 +200,7 @@ def _tails(fitted: Blend | LinearFit, runs: Runs, cells: Cells) -> Floats | None
     else:
         used = max(len(cells.time_s) + NOISE_WEIGHT - float(fitted.weight @ fitted.freedom), 0.0)
         away = np.log(np.where(usable, runs.times_s / np.where(usable, seconds, 1.0), 1.0))
+        away /= fitted.noise_factor(np.log(np.where(usable, seconds, 1.0)))
     away = away[usable] - np.median(away[usable])
     # A fit comes nearer to its own runs than to further ones.
     away = away * np.sqrt(away.size / max(away.size - used, 1.0))

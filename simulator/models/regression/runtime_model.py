@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri, stdtr, stdtrit
+from scipy.special import stdtr, stdtrit
 
 from simulator.base import notebook, ties
 from simulator.base.arrays import Flags, Floats, Matrix, Vector
@@ -16,7 +16,7 @@ from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
 from simulator.models.doubt import Doubt, Noise
 from simulator.models.file import FileForm, check_level
-from simulator.models.regression.blend import DRIFT, Blend, blend_from_dict, blend_to_dict
+from simulator.models.regression.blend import Blend, blend_from_dict, blend_to_dict
 from simulator.models.regression.least_squares import LinearFit
 from simulator.models.regression.runs import Cells, beyond_hull
 
@@ -30,6 +30,8 @@ KEPT_POINTS = 2_000
 """Most points that a model keeps to say what was observed at a target, and that checks look at."""
 FAR = 4.0
 """Factor beyond the trained range of a parameter from which a prediction is called far outside."""
+NEAR = 1.5
+"""Factor beyond the largest trained value up to which runs count as near."""
 LONGEST = 690.0
 """Logarithm of the longest time that is predicted; beyond it a number would overflow."""
 LEAST = 1e-12
@@ -254,7 +256,6 @@ class RuntimeModel(FileForm):
         for part in self.parts:
             share = max(float(found.parts_s[part.response][0] / found.mean_s[0]), 0.0)
             causes += share**2 * _causes(part.fit, columns)
-        causes[2] += (DRIFT * found.hull[0]) ** 2 if self.method == "default" else 0.0
         low, high = found.confidence_s[0]
         sd = _log_sd(float(low), float(high), float(found.mean_s[0]))
         shares = causes / causes.sum() if causes.sum() > 0 else causes
@@ -295,8 +296,6 @@ class RuntimeModel(FileForm):
         confidence = self._joined(mean, [part[1] - part[0][:, None] for part in found])
         prediction = self._joined(mean, [part[2] - part[0][:, None] for part in found])
         distance, hull = self._distance(targets), self._beyond(targets)
-        if self.method == "default":
-            confidence, prediction = (_widened(mean, one, hull, level) for one in (confidence, prediction))
         return Predictions(
             level=level,
             mean_s=mean,
@@ -409,6 +408,12 @@ class RuntimeModel(FileForm):
                 for k, name in enumerate(self.names)
                 if not constant[k] and distance[i, k] > FAR
             ]
+            lines += [
+                f"{name} = {target[k]:g} is {distance[i, k]:.3g} times the runs' {self.high[k]:g}: no run was near, "
+                "and the time may turn up"
+                for k, name in enumerate(self.names)
+                if self.method == "default" and NEAR < distance[i, k] <= FAR and target[k] > self.high[k] > self.low[k]
+            ]
             if hull[i] > 0 and not (distance[i] > FAR).any():
                 at = ", ".join(f"{name} = {x:g}" for name, x in zip(self.names, target, strict=True))
                 lines.append(f"{at} lies outside of what was run together: no runs surround it")
@@ -418,13 +423,6 @@ class RuntimeModel(FileForm):
                 lines.append("the prediction interval is wider than the prediction: measure nearer to this target")
             found.append(tuple(lines))
         return tuple(found)
-
-
-def _widened(mean: Floats, interval: Floats, hull: Floats, level: float) -> Floats:
-    """An interval with the doubt of what may change outside the hull of the runs; shape (n, 2)."""
-    more = DRIFT * hull[:, None] * ndtri((1 + level) / 2)
-    away = np.log(interval / mean[:, None])
-    return np.where(more > 0, mean[:, None] * np.exp(np.sign(away) * np.hypot(away, more)), interval)
 
 
 def observed_table(cells: Cells) -> Floats:
@@ -442,12 +440,12 @@ def _part_intervals(part: Part, columns: Mapping[str, Floats], level: float) -> 
     blend, tails = part.fit, ((1 - level) / 2, (1 + level) / 2)
     logs, of_mean, of_run = blend.members(columns)
     # Both kinds of interval in one go: targets side by side.
-    freedom = np.hstack([np.broadcast_to(blend.freedom[:, None], logs.shape), blend.freedom_of_run(of_run)])
+    freedom = np.hstack([np.broadcast_to(blend.freedom[:, None], logs.shape), blend.freedom_of_run(logs, of_run)])
     found = mixture_quantiles(
         blend.weight, np.hstack([logs, logs]), np.hstack([of_mean, of_run]), freedom=freedom, levels=tails
     )
     confidence, prediction = np.split(np.exp(np.clip(found, -LONGEST, LONGEST)).T, 2)
-    mean = np.exp(np.clip(blend.weight @ logs, -LONGEST, LONGEST))
+    mean = np.exp(np.clip(blend.steady @ logs, -LONGEST, LONGEST))
     # Quantiles of a mixture need not be nested where a candidate stands far off; the intervals stated are.
     confidence = _around(mean[:, None], confidence)
     return mean, confidence, _around(confidence, prediction)
@@ -466,7 +464,7 @@ def _log_tails(part: Part, columns: Mapping[str, Floats]) -> Floats:
     fit = part.fit
     if part.tails is not None:
         if isinstance(fit, Blend):
-            return part.tails
+            return np.asarray(part.tails * fit.noise_factor(np.log(fit.point(columns)))[0])
         mean = 1.0 if fit.relative else max(abs(float(fit.point(columns)[0])), 1e-300)
         return np.asarray(np.log(np.maximum(1.0 + part.tails / mean, LEAST)))
     if isinstance(fit, Blend):

@@ -92,7 +92,7 @@ def test_intervals_widen_with_the_level_and_with_the_distance():
     assert (np.diff(relative) > 0).all()
     np.testing.assert_allclose(far.distance[:, 1], [1, 2, 4, 8])
     assert far.outside_training_range.tolist() == [False, True, True, True]
-    assert not far.warnings[1]
+    assert far.warnings[:2] == ((), ("P = 32 is 2 times the runs' 16: no run was near, and the time may turn up",))
     assert "far outside" in far.warnings[3][0]
 
 
@@ -320,3 +320,33 @@ def test_right_formulas_are_not_told_of_other_powers():
         times = (1 + 1e-6 * n**3 / p + 1e-4 * n**2 * np.log(p)) * rng.lognormal(0, 0.03, p.size)
         told = fit({"t": "n**3/p + n**2*log(p)"}, {"t": make_runs({"p": p, "n": n}, times)}).warnings
         assert not any("the runs go with" in line for line in told)
+
+
+def sizes_doubled(steps, truth, *, noise=0.02, seed=5):
+    """A model of `N` fitted to three runs of each of so many sizes."""
+    size = np.repeat(2.0 ** np.arange(steps), 3)
+    times = truth(size) * stream(seed, "doubled").lognormal(0, noise, size.size)
+    return fit({"t": "N"}, {"t": make_runs({"N": size}, times)})
+
+
+def test_doubt_outside_of_the_runs_grows_as_fast_as_held_out_ends_were_missed():
+    straight = sizes_doubled(8, lambda n: 1e-3 * n)
+    bent = sizes_doubled(8, lambda n: 1e-3 * n * np.maximum(n / 16, 1.0) ** 0.8)
+    assert bent.parts[0].fit.rate > 3 * straight.parts[0].fit.rate
+    causes = [model.doubt({"N": 512.0}).sources["extrapolation"] for model in (straight, bent)]
+    assert min(causes) > 0.1
+    assert straight.doubt({"N": 100.0}).sources.get("extrapolation", 0.0) == 0
+    again = RuntimeModel.of(json.loads(json.dumps(bent.to_dict())), "model")
+    assert again.parts[0].fit.rate == bent.parts[0].fit.rate
+
+
+def test_the_time_may_turn_up_beyond_the_runs_where_no_run_refuses_it():
+    model = sizes_doubled(6, lambda n: 1e-3 * n, noise=0.01)
+    found = model.predict({"N": [16.0, 24.0, 64.0, 128.0]})
+    down, up = np.abs(np.log(found.prediction_s / found.mean_s[:, None])).T
+    assert up[:2] == pytest.approx(down[:2], rel=0.05)
+    assert (up[2:] > 1.1 * down[2:]).all()
+    assert found.mean_s == pytest.approx(1e-3 * np.array([16, 24, 64, 128]), rel=0.03)  # points turn nowhere
+    fitted = model.parts[0].fit
+    kinds = [fitted.design.extras[extra].kind for extra in fitted.extra]
+    assert {kind for kind, weight in zip(kinds, fitted.steady, strict=True) if not weight} == {"turning"}

@@ -6,7 +6,7 @@ import statsmodels.api as sm
 
 from simulator.base.formula import parse
 from simulator.base.randomness import stream
-from simulator.models import fit, make_runs
+from simulator.models import RuntimeModel, fit, make_runs
 from simulator.models.regression.runs import cells_of, share_of_median
 
 FORMS = ("N/P", "N**2", "N**3/P + N**2", "N**2/P + N*log(P)", "N*log(N)/P + N + P")
@@ -124,3 +124,29 @@ def test_tails_of_the_runs_are_kept():
         assert np.log(noise.at(share)) == pytest.approx(np.quantile(residuals, share), abs=0.006)
     heavy, normal = (float(np.ptp(np.log(one.factors)) / one.sd) for one in (noise, type(noise).normal(1.0)))
     assert heavy > 1.15 * normal
+
+
+def growing(power, seed, *, repetitions=1):
+    """A model of `N` whose runs scatter by 2 % at a middle size, and elsewhere by that times a power of the time."""
+    size = np.tile(np.geomspace(500, 8000, 48), repetitions)
+    draws = stream(seed, "growing noise", repetitions)
+    times = 1e-3 * size * np.exp(0.02 * (size / 2000) ** power * draws.standard_normal(size.size))
+    return fit({"t": "N"}, {"t": make_runs({"N": size}, times)})
+
+
+@pytest.mark.parametrize("repetitions", [1, 3])
+@pytest.mark.parametrize("power", [-0.5, 0.6])
+def test_noise_that_goes_with_the_time_is_wider_where_it_is_larger(power, repetitions):
+    models = [growing(power, seed, repetitions=repetitions) for seed in range(6)]
+    assert np.mean([model.parts[0].fit.growth for model in models]) == pytest.approx(power, abs=0.2)
+    ratios = []
+    for model in (*models, RuntimeModel.of(models[0].to_dict(), "model")):
+        widths = np.ptp(np.log(model.predict({"N": [600.0, 7000.0]}).prediction_s), axis=1)
+        noises = [model.noise({"N": size}).sd for size in (600.0, 7000.0)]
+        ratios.append((widths[1] / widths[0], noises[1] / noises[0]))
+    assert ratios[0] == pytest.approx(ratios[-1])
+    assert np.exp(np.log(ratios).mean(axis=0)) == pytest.approx((7000 / 600) ** power, rel=0.5)
+
+
+def test_even_noise_is_seldom_told_to_go_with_the_time():
+    assert np.mean([growing(0.0, seed).parts[0].fit.growth == 0 for seed in range(40)]) >= 0.85
