@@ -36,13 +36,13 @@ CLOCKS = {
 }
 
 LINES = {
-    "simulator/base": (5_100, 3_700),
+    "simulator/base": (5_104, 3_704),
     "simulator/models": (11_799, 11_599),
     "simulator/load_traces": (2_050, 2_030),
     "simulator/platform": (4_813, 4_403),
     "simulator/programs": (6_397, 6_397),
     "simulator/scheduling": (2_020, 1_900),
-    "simulator/scenario_file": (7_059, 5_927),
+    "simulator/scenario_file": (7_089, 5_957),
     "simulator/engines": (11_832, 11_330),
     "simulator/results": (4_688, 4_266),
     "simulator/experiments": (1_709, 1_589),

@@ -50,6 +50,8 @@ ALL_OF_IT = 0.97
 """A PE that leaves us more than this share has no load."""
 LEAST_SHARE = 0.01
 """What is left of a PE at least, as a share: less would be a run without end."""
+USED_UP = 0.9
+"""Part of its quota from which on a PE is limited by nothing else: what was seen holds a period more or less."""
 ONE_SLICE_S = 1.0
 """Seconds that what was seen once is taken to last, before it is seen again."""
 COLUMNS = 2000
@@ -251,8 +253,8 @@ def _completed(scenario: Scenario, wish: ClusterWish, measured: MeasuredCluster,
         place = taken.get(pe.node, 0)
         taken[pe.node] = place + 1
         available = hosts[pe.node].available[place]
-        load = None
-        if available.mean < ALL_OF_IT:
+        load, most = None, ALL_OF_IT if pe.quota is None else USED_UP * pe.quota.cpu
+        if available.mean < most:
             slices = len(available.times_s)
             step = available.times_s[-1] / (slices - 1) if slices > 1 else ONE_SLICE_S
             times = np.arange(slices, dtype=np.float64) * step
@@ -292,12 +294,6 @@ def _of_hosts(wish: ClusterWish, measured: MeasuredCluster) -> list[str]:
         if len(versions) > 1:
             said = "; ".join(f"{version} on {', '.join(names[:4])}" for version, names in versions.items())
             lines.append(f"hosts have unlike versions of {what}: {said}")
-    limited = [host.name for host in measured.hosts if host.about.machine.quota_cores is not None]
-    if limited and "iterations" in wish.application.parameters:
-        lines.append(
-            f"{', '.join(limited[:4])}{' and more' * (len(limited) > 4)}: a quota stops processes for milliseconds at "
-            "a time; where they wait for each other more often, only short real pieces show what that costs"
-        )
     slowed = {host.name: kept for host in measured.hosts if (kept := host.kept(wish.plan))}
     if slowed:
         least = {name: min(kept.values()) for name, kept in slowed.items()}
@@ -339,6 +335,5 @@ def speeds_of(answer: Answer) -> dict[str, float]:
     for pe, own in zip(pes, share, strict=True):
         step = compute(max(own, 1))
         speed = float(np.asarray(pe.speeds[answer.scenario.application.kernel].speed(np.array([step.size])))[0])
-        left = 1.0 if pe.load is None else float(np.mean(pe.load.trace.values))
-        found[pe.name] = left * speed * max(own, 1) / float(np.sum(step.volume))
+        found[pe.name] = partitions.mean_share(pe) * speed * max(own, 1) / float(np.sum(step.volume))
     return found

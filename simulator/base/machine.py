@@ -159,6 +159,8 @@ class Machine(Record):
     swap_bytes: int = 0
     memory_limit_bytes: int | None = None
     """Memory that this process's control groups grant, None without a limit."""
+    quota_period_s: float | None = None
+    """How long that quota's period is."""
 
     @property
     def pe_count(self) -> int:
@@ -206,13 +208,14 @@ def this_machine() -> Machine:
     if elsewhere := _ELSEWHERE.get():
         return elsewhere[0]
     memory_bytes, available_bytes = _memory_bytes()
+    quota_cores, quota_period_s = _quota()
     cpus = sorted(_affinity())
     return Machine(
         host=platform.node(),
         system=f"{platform.system()} {platform.release()}",
         cpu_model=_cpu_model(),
         cores=_physical_cores(cpus),
-        quota_cores=_quota_cores(),
+        quota_cores=quota_cores,
         caches=_caches(cpus[0]),
         memory_bytes=memory_bytes,
         memory_available_bytes=available_bytes,
@@ -220,6 +223,7 @@ def this_machine() -> Machine:
         governor=_text(_CPU / f"cpu{cpus[0]}/cpufreq/scaling_governor"),
         swap_bytes=_swap_bytes(),
         memory_limit_bytes=min(_memory_limits(), default=None),
+        quota_period_s=quota_period_s,
     )
 
 
@@ -466,9 +470,9 @@ def _core_kinds(cpus: list[int]) -> dict[int, str]:
     return found if len({found.get(cpu, "") for cpu in cpus}) > 1 else {}
 
 
-def _quota_cores() -> float | None:
-    """The tightest CPU quota of this process's control groups."""
-    return min(_in_groups("cpu", _quota_v2, _quota_v1), default=None)
+def _quota() -> tuple[float, float] | tuple[None, None]:
+    """The tightest CPU quota of this process's control groups: CPU seconds per second, and its period in seconds."""
+    return min(_in_groups("cpu", _quota_v2, _quota_v1), default=(None, None))
 
 
 def _in_groups(controller: str, v2: Callable[[Path], T | None], v1: Callable[[Path], T | None]) -> list[T]:
@@ -487,14 +491,14 @@ def _in_groups(controller: str, v2: Callable[[Path], T | None], v1: Callable[[Pa
     return found
 
 
-def _quota_v2(folder: Path) -> float | None:
+def _quota_v2(folder: Path) -> tuple[float, float] | None:
     quota, _, period = (_text(folder / "cpu.max") or "max 1").partition(" ")
-    return None if quota == "max" else int(quota) / int(period)
+    return None if quota == "max" else (int(quota) / int(period), int(period) / 1e6)
 
 
-def _quota_v1(folder: Path) -> float | None:
+def _quota_v1(folder: Path) -> tuple[float, float] | None:
     quota, period = (_text(folder / f"cpu.cfs_{name}_us") for name in ("quota", "period"))
-    return int(quota) / int(period) if quota and period and int(quota) > 0 else None
+    return (int(quota) / int(period), int(period) / 1e6) if quota and period and int(quota) > 0 else None
 
 
 def _cpu_model() -> str:

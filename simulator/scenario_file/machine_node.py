@@ -13,7 +13,7 @@ from simulator.base.names import expanded, ranges
 from simulator.base.provenance import provenance
 from simulator.models.memory import MemoryLevel
 from simulator.platform.foreign import check_same_machine, read_hwloc
-from simulator.platform.nodes import Node
+from simulator.platform.nodes import Node, Quota
 from simulator.scenario_file.caches import cache_entries, cache_groups
 from simulator.scenario_file.joined import MOST_DAYS
 from simulator.scenario_file.joined.inputs import NodeFile, kind_of, node_of, read_document
@@ -82,7 +82,15 @@ def describe_node(
     said += doubts([node], [], now=datetime.fromisoformat(made["made"]), most_days=MOST_DAYS)
     files_of = dict(zip(node.speeds, map(str, speeds), strict=True))
     measured = None if neighbours is None else str(neighbours)
-    text = node_block(topology, name=node_called, speeds=files_of, levels=node.levels, notes=notes, neighbours=measured)
+    text = node_block(
+        topology,
+        name=node_called,
+        speeds=files_of,
+        levels=node.levels,
+        notes=notes,
+        neighbours=measured,
+        quota=node.quota,
+    )
     warnings = tuple(dict.fromkeys(said))
     return NodeDescription(text, replace(form, warnings=warnings, yaml=text), warnings)
 
@@ -115,12 +123,14 @@ def node_block(
     levels: Sequence[MemoryLevel] = (),
     notes: Sequence[str] = (),
     neighbours: str | None = None,
+    quota: Quota | None = None,
 ) -> str:
     """An entry of `platform.nodes` as YAML text; comments say what a scenario has no field for.
 
     `name`: of the node, or a pattern such as `fast[01-08]`.
     `speeds`, `neighbours`: files of speed models by kernel, and of measured domains, named as the scenario shall name
     them.
+    `quota`: of each PE.
     """
     expanded(name)
     labels = [f"{{node}}-{label}" for label in pe_labels(topology)]
@@ -128,9 +138,10 @@ def node_block(
     domains: Data | list[Data] = {"model": neighbours}
     if neighbours is None:
         domains = cache_entries(groups, topology.data_caches, levels, labels)
+    limited = {} if quota is None else {"quota": quota.to_data()}
     known = {kernel: {"model": file} for kernel, file in (speeds or {}).items()}
     pes = [
-        {"name": label, "cpu": core.cpu, "speeds": dict(known)}
+        {"name": label, "cpu": core.cpu, "speeds": dict(known), **limited}
         for core, label in zip(topology.pes, labels, strict=True)
     ]
     of_pes = {("pes", place): said for place, core in enumerate(topology.pes) if (said := _about_core(core))}

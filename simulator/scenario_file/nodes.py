@@ -161,7 +161,7 @@ class PEForm(Form):
     longer takes each message to it. Under the rule `turns` computations alternate with competitors by it instead."""
     quota: QuotaForm | None = None
     """What its control group grants our processes, as `docker --cpus` or a batch system sets it: `{cpu: 0.37, period:
-    100ms}`. Measured availability has to be divided by `cpu` first: it holds the quota already."""
+    100ms}`. Availability that was measured under it holds it already: divide that by `cpu` first."""
 
 
 class ResourcePEForm(PEForm):

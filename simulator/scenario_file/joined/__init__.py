@@ -196,7 +196,9 @@ def _node(kind: Kind) -> Data:
     # doubt of one model is doubt of all PEs of the kind
     speeds = {kernel: speed_data(replace(_rounded(band), source=kind.names)) for kernel, band in kind.speeds.items()}
     node = Node(kind.names, kind.memory_bytes, kind.swap_bytes, levels=kind.levels)
-    pes = [{"name": kind.pe_pattern, **counts, "speeds": speeds}]
+    quota = kind.members[0].quota
+    limited = {} if quota is None else {"quota": quota.to_data()}
+    pes = [{"name": kind.pe_pattern, **counts, "speeds": speeds, **limited}]
     return node_entry(node, kind.names, domains=kind.domains, uses=kind.uses, pes=pes)
 
 

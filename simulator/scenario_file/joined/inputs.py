@@ -16,6 +16,7 @@ from simulator.models.memory import MemoryLevel
 from simulator.models.network import LinkModel, MessageModel, PacketModel
 from simulator.models.speed import SpeedBand, SpeedFile
 from simulator.platform.domains import domains_of, unlike_pes, uses_data, uses_of
+from simulator.platform.nodes import Quota
 from simulator.scenario_file.caches import CacheGroups, cache_groups, shared_levels
 
 Document = Mapping[str, object]
@@ -134,6 +135,8 @@ class CalibratedNode:
     """The PEs that share caches, where the system or hwloc reported them."""
     neighbours: Data | None = None
     """Domains and uses that were measured, as a scenario file writes them."""
+    quota: Quota | None = None
+    """Of its control group, where that grants less than its PEs have."""
     levels: tuple[MemoryLevel, ...] = ()
     calibrations: tuple[Calibration, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -198,6 +201,7 @@ def node_of(form: NodeFile, source: str, *, unnamed: str = UNNAMED, places: Sequ
         parts.swap_bytes,
         caches=parts.data_caches,
         groups=cache_groups([core.cpu for core in parts.pes], parts.caches),
+        quota=quota_of(parts, form.machine),
     )
     for number, model in enumerate(form.models):
         place = places[number] if places else f"{source}: models.{number}"
@@ -217,6 +221,17 @@ def node_of(form: NodeFile, source: str, *, unnamed: str = UNNAMED, places: Sequ
     return node
 
 
+def quota_of(machine: Machine | Topology, here: Machine | None) -> Quota | None:
+    """What a control group grants, if less than all PEs of a machine have: one PE then, as PEs are within the quota.
+
+    `here`: the machine, if it is known what its control group says.
+    """
+    if machine.quota_cores is None or machine.quota_cores >= machine.pe_count:
+        return None
+    period_s = None if here is None else here.quota_period_s
+    return Quota(machine.quota_cores) if period_s is None else Quota(machine.quota_cores, period_s)
+
+
 def _speed_node(document: Document, source: str, *, unnamed: str) -> CalibratedNode:
     """A speed model alone: its provenance says what machine it is."""
     form = SpeedFile.of(document, source)
@@ -233,6 +248,7 @@ def _speed_node(document: Document, source: str, *, unnamed: str) -> CalibratedN
             min(machine.memory_bytes, machine.memory_limit_bytes or machine.memory_bytes),
             machine.swap_bytes,
             caches=_data_caches(machine),
+            quota=quota_of(machine, machine),
         )
     return _with_speed(node, document, source, unnamed=unnamed)
 

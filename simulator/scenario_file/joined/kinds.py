@@ -18,9 +18,9 @@ from simulator.scenario_file.caches import cache_entries, counted_groups
 from simulator.scenario_file.joined.inputs import CalibratedNode, Calibration, LinkFile
 
 RULE = (
-    "two nodes are alike if they have as many PEs, the same kernels, memory within 10 %, and for each kernel, at nine"
-    " tenths of the sizes that both cover, bands that overlap about their middles (distance at most 1) and middles at"
-    " most 20 % apart; a kind holds nodes that are all alike each other, taken in the order given"
+    "two nodes are alike if they have as many PEs, the same quota and kernels, memory within 10 %, and for each kernel,"
+    " at nine tenths of the sizes that both cover, bands that overlap about their middles (distance at most 1) and"
+    " middles at most 20 % apart; a kind holds nodes that are all alike each other, taken in the order given"
 )
 LARGEST_DISTANCE = 1.0
 LARGEST_APART = 0.20
@@ -71,6 +71,7 @@ def _reason(first: CalibratedNode, second: CalibratedNode, distance: float, apar
     checks = (
         (first.speeds.keys() != second.speeds.keys(), "different kernels"),
         (pes[0] != pes[1], f"{pes[0]} and {pes[1]} PEs"),
+        (first.quota != second.quota, "different quotas"),
         (known and max(memory) > (1 + MEMORY_APART) * min(memory), f"{memory[0]} and {memory[1]} bytes of memory"),
         (distance == float("inf"), "no problem size that both cover"),
         (distance > LARGEST_DISTANCE, f"bands do not overlap: distance {distance:.2g}, more than {LARGEST_DISTANCE:g}"),

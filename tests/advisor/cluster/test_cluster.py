@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from advisor.cluster.real_runs import RealPieces
 from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.html import render_page
 from advisor.verification.asking import check_document
-from simulator import SpeedBand, documents, load_scenario, partitions
+from simulator import Quota, SpeedBand, documents, load_scenario, partitions
 from simulator.calibration import About, MeasuredCluster, MeasuredHost
 from simulator.calibration.hosts.campaign import Available, MeasuredPair
 from tests.hosts.stand_in import ABOUT
@@ -174,6 +175,23 @@ def test_page_and_text_name_who_is_left_out_and_what_to_run(unequal):
         assert "rankfile.mpich" in shown
         assert "me@half: other programs or a quota leave us a part of its PEs: cpu 0 50%" in shown
     assert documents.read(ClusterResult, json.loads(json.dumps(documents.to_dict(result)))) == result
+
+
+@pytest.mark.parametrize(("share", "load"), [(0.36, None), (0.2, 0.2)])
+def test_a_quota_that_the_control_group_says_is_in_the_scenario(tmp_path, share, load):
+    """What was left is the quota itself, or less where others have the PE; what PEs give in the mean counts both."""
+    machine = {"quota_cores": 0.37, "quota_period_s": 0.05}
+    host = measured_host("a", 1e9, share=share)
+    of = host.about
+    limited = replace(of, machine=replace(of.machine, **machine), topology=replace(of.topology, quota_cores=0.37))
+    other = measured_host("b", 1e9)
+    cluster = measured(replace(host, about=limited), other)
+    answer, _, result = answered(ClusterWish(parameters={"n": 500}), cluster, tmp_path)
+    pes = {pe.name: pe for pe in answer.scenario.platform.pes}
+    assert (pes["a"].quota, pes["b"].quota) == (Quota(0.37, 0.05), None)
+    assert (pes["a"].load and pes["a"].load.trace.mean()) == (load and pytest.approx(load))
+    units = {one.name: one.units for one in result.hosts}
+    assert units["a"] / units["b"] == pytest.approx(load or 0.37, rel=0.1)
 
 
 def test_one_host_needs_no_network(tmp_path):

@@ -32,12 +32,14 @@ def test_processor_lists():
 
 def test_quotas_are_read_in_both_versions(tmp_path):
     (tmp_path / "cpu.max").write_text("150000 100000\n")
-    assert machine._quota_v2(tmp_path) == 1.5
+    assert machine._quota_v2(tmp_path) == (1.5, 0.1)
     (tmp_path / "cpu.max").write_text("max 100000\n")
     assert machine._quota_v2(tmp_path) is None
     (tmp_path / "cpu.cfs_quota_us").write_text("50000")
     (tmp_path / "cpu.cfs_period_us").write_text("100000")
-    assert machine._quota_v1(tmp_path) == 0.5
+    assert machine._quota_v1(tmp_path) == (0.5, 0.1)
+    (tmp_path / "cpu.cfs_period_us").write_text("20000")
+    assert machine._quota_v1(tmp_path) == (2.5, 0.02)
 
 
 def test_the_topology_agrees_with_the_short_description():

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from advisor.cli import _run
-from simulator import join_platform, load_scenario, this_machine
+from simulator import Quota, join_platform, load_scenario, this_machine
 from simulator.base.machine import CacheUnit, Core, SharedCache, Topology, this_topology
 from simulator.models.memory import MemoryLevel
 from simulator.platform.foreign import read_hwloc
@@ -133,6 +133,9 @@ def test_quota_and_siblings():
     text = node_block(topology, name="n")
     assert "CPU quota of 3.5 cores" in text
     assert len(yaml.safe_load(text)[0]["pes"]) == 3
+    assert "quota:" not in text
+    limited = node_block(topology, name="n", quota=Quota(0.37, "50ms"))
+    assert [one["quota"] for one in yaml.safe_load(limited)[0]["pes"]] == [{"cpu": 0.37, "period": "50 ms"}] * 3
 
 
 def test_levels_are_matched_with_caches_by_capacity():

@@ -94,6 +94,20 @@ def test_nodes_alike_in_speed_differ_by_pes_and_memory(tmp_path, models, changed
     assert reason is None or reason in found.reason
 
 
+def test_a_quota_of_less_than_a_core_is_written_and_makes_a_kind_of_its_own(tmp_path, models):
+    half = speed_model(tmp_path / "half.json", made=host("n04", quota_cores=0.5, quota_period_s=0.02))
+    third = speed_model(tmp_path / "third.json", made=host("n05", quota_cores=0.3))
+    wide = speed_model(tmp_path / "wide.json", made=host("n06", quota_cores=2.5, quota_period_s=0.02))
+    joined = join_platform([half, third, wide, models["n01"], models["link"]], names="a,b,c,d")
+    assert [pe.quota for pe in loaded(tmp_path, joined).platform.pes] == [
+        sim.Quota(0.5, "20ms"),
+        sim.Quota(0.3),
+        *[None] * 4,
+    ]
+    ((_, _, found),) = join_platform([half, third, models["link"]]).likenesses
+    assert found.reason == "different quotas"
+
+
 def test_distance_of_bands_by_hand():
     sizes = np.array([1.0, 100.0])
     one = SpeedBand(sizes, *(np.full(2, value) for value in (0.8, 1.0, 1.25)))
