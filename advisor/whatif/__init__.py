@@ -4,11 +4,10 @@ from advisor.whatif.advised import advised
 from advisor.whatif.asking import WhatIf, plan_whatif, varied, what_if
 from advisor.whatif.findings import Findings
 from advisor.whatif.judging import findings_of
-from advisor.whatif.scaling import Scaling, ScalingPlan, plan_scaling, read_nodes, scaling_of
+from advisor.whatif.scaling import ScalingPlan, plan_scaling, read_nodes, scaling_of
 
 __all__ = [
     "Findings",
-    "Scaling",
     "ScalingPlan",
     "WhatIf",
     "advised",

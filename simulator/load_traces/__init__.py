@@ -1,8 +1,6 @@
 """Load traces: read, write, import, generate, draw and study them (traces/README.md specifies the files)."""
 
 from simulator.load_traces.csv_file import (
-    RecordingHead,
-    TraceTable,
     TraceWarning,
     read_head,
     read_table,
@@ -11,10 +9,7 @@ from simulator.load_traces.csv_file import (
     trace_text,
 )
 from simulator.load_traces.generate import (
-    GENERATORS,
-    BlockBootstrap,
     FitReport,
-    Generator,
     chosen_generator,
     fit_document,
     fit_generator,
@@ -22,7 +17,7 @@ from simulator.load_traces.generate import (
     resampled_blocks,
     statistics,
 )
-from simulator.load_traces.importers import FORMATS, MEASURES, Imported, ImportOptions, import_trace, read_profile
+from simulator.load_traces.importers import FORMATS, ImportOptions, import_trace, read_profile
 from simulator.load_traces.study import (
     StudyRow,
     in_samples,
@@ -34,16 +29,9 @@ from simulator.load_traces.study import (
 
 __all__ = [
     "FORMATS",
-    "GENERATORS",
-    "MEASURES",
-    "BlockBootstrap",
     "FitReport",
-    "Generator",
     "ImportOptions",
-    "Imported",
-    "RecordingHead",
     "StudyRow",
-    "TraceTable",
     "TraceWarning",
     "chosen_generator",
     "fit_document",

@@ -8,11 +8,10 @@ from advisor.advise.process_counts.advice import (
     host_files,
     layout_of_advice,
 )
-from advisor.advise.process_counts.options import Kinds, Limits, parse_hosts, parse_kinds, parse_memory
+from advisor.advise.process_counts.options import Limits, parse_hosts, parse_kinds, parse_memory
 from advisor.advise.process_counts.wording import configuration_text, render_choice, sentence
 
 __all__ = [
-    "Kinds",
     "Limits",
     "ProcessCountAdvice",
     "advise_allocation",

@@ -2,7 +2,7 @@
 
 from simulator.calibration.bands.build import METHODS, TABLE, BuiltBand, build, check_build
 from simulator.calibration.bands.doubts import apart, beside_load, with_levels
-from simulator.calibration.bands.session import CutRule, grid_sizes
+from simulator.calibration.bands.session import CutRule
 from simulator.calibration.bands.source import ReplaySource, Source, read_recorded_sizes
 from simulator.calibration.bench.measurement import Measurement
 
@@ -18,7 +18,6 @@ __all__ = [
     "beside_load",
     "build",
     "check_build",
-    "grid_sizes",
     "read_recorded_sizes",
     "with_levels",
 ]

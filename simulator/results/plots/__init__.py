@@ -25,7 +25,7 @@ from simulator.results.plots.outcome import (
     verification,
 )
 from simulator.results.plots.speeds import Curve, CurvePoint, builders, kernels, speed
-from simulator.results.plots.things import drawing_of, plot
+from simulator.results.plots.things import plot
 from simulator.results.plots.timelines import timeline
 
 __all__ = [
@@ -45,7 +45,6 @@ __all__ = [
     "costs",
     "coverage_of",
     "differences",
-    "drawing_of",
     "figure_kind",
     "gains",
     "kernels",
@@ -60,7 +59,6 @@ __all__ = [
     "pes",
     "plot",
     "points",
-    "predicted",
     "process_counts",
     "runs",
     "runtime",
