@@ -46,7 +46,7 @@ LINES = {
     "simulator/engines": (11_832, 11_330),
     "simulator/results": (4_688, 4_266),
     "simulator/experiments": (1_709, 1_589),
-    "simulator/calibration": (14_088, 13_315),
+    "simulator/calibration": (14_089, 13_316),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (874, 881),
     "advisor/advise": (9_368, 8_019),

@@ -124,7 +124,8 @@ def natural(name: str) -> tuple[tuple[str, int], ...]:
 
 def _pe_key(pe: PE, kernel: str) -> Hashable:
     band, load = pe.speed_of(kernel), pe.load
-    speeds = band.sizes.tobytes(), band.low.tobytes(), band.high.tobytes(), band.doubtful, repr(band.noise)
+    noise = band.noise and str(band.noise.to_dict())
+    speeds = band.sizes.tobytes(), band.low.tobytes(), band.high.tobytes(), band.doubtful, noise
     busy: Hashable = None
     if load is not None:
         demands = tuple(sorted(load.demands.items()))

@@ -20,6 +20,7 @@ from simulator.platform.foreign.simgrid_forms import NODE_PROPERTY
 from simulator.platform.foreign.simgrid_routes import MAX_NODES
 from simulator.platform.networks import Link, Listed, Star
 from simulator.platform.nodes import PE, Load, Platform
+from simulator.scenario_file.levels import with_level_traces
 from simulator.scenario_file.scenario import Scenario
 from simulator.scenario_file.truths import Draws, draw_one, of_replication
 
@@ -447,6 +448,7 @@ def export_simgrid(
         raise ScenarioError(f"size is {size:g}; give a finite number above 0")
     if replication < 0:
         raise ScenarioError(f"replication is {replication}; give at least 0")
+    scenario = with_level_traces(scenario)
     losses = find_losses(scenario, size=size)
     refused = [
         f"platform: {what}: not in SimGrid; {f'approximate: {instead}' if instead else 'give a size'}"

@@ -25,16 +25,17 @@ KERNEL = "made"
 
 
 def runs_at_once(path):
-    """Of each kernel and its columns: (rows, repetition) -> seconds of each core, all of them at work."""
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    most = max(int(row["cores_at_once"]) for row in rows)
+    """Of each kernel, precision, columns and number of cores at once: (rows, repetition) -> seconds of each core.
+
+    What was run at one number of rows only is left out.
+    """
     found = defaultdict(lambda: defaultdict(dict))
-    for row in rows:
-        if int(row["cores_at_once"]) == most:
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            group = row["kernel"], row["precision"], int(row["columns"]), int(row["cores_at_once"])
             run = int(row["rows"]), int(row["repetition"])
-            found[row["kernel"], int(row["columns"])][run][int(row["core"])] = float(row["time_s"])
-    return found
+            found[group][run][int(row["core"])] = float(row["time_s"])
+    return {group: runs for group, runs in found.items() if group[3] > 1 and len({rows for rows, _ in runs}) > 1}
 
 
 def volume(kernel, columns):
@@ -71,12 +72,13 @@ def stated(folder, cores, rows, per_row):
 
 
 def judged(path, *, sizes=False):
-    """Rows (kernel, columns, rows, predicted median over true less 1, whether the interval of a run held it)."""
+    """Rows (group, rows, predicted median over true less 1, whether the interval of a run held it)."""
     found = []
-    for (kernel, columns), runs in runs_at_once(path).items():
+    for group, runs in runs_at_once(path).items():
+        per_row = volume(group[0], group[2])
         for known, held_out in halves(runs, sizes=sizes):
             with TemporaryDirectory() as folder:
-                found += [(kernel, columns, *row) for row in of_half(known, held_out, volume(kernel, columns), folder)]
+                found += [(group, *row) for row in of_half(known, held_out, per_row, folder)]
     return found
 
 
@@ -92,11 +94,12 @@ def of_half(known, held_out, per_row, folder):
 
 
 def halves(runs, *, sizes):
-    """Both ways to know a half of the repetitions, those of odd and of even number; or all, of two sizes in three."""
+    """Both ways to know every other repetition; or all repetitions, of two sizes in three."""
     if not sizes:
-        odd = {run: times for run, times in runs.items() if run[1] % 2}
-        even = {run: times for run, times in runs.items() if not run[1] % 2}
-        return [(odd, even), (even, odd)]
+        first = sorted({repetition for _, repetition in runs})[::2]
+        one = {run: times for run, times in runs.items() if run[1] in first}
+        other = {run: times for run, times in runs.items() if run[1] not in first}
+        return [(one, other), (other, one)]
     every = sorted({rows for rows, _ in runs})
     out = every[1:-1:3]
     return [({run: t for run, t in runs.items() if run[0] not in out}, {r: t for r, t in runs.items() if r[0] in out})]
@@ -109,17 +112,17 @@ def main(arguments=None):
     parser.add_argument("--sizes", action="store_true", help="judge sizes that were not measured")
     given = parser.parse_args(arguments)
     found = judged(given.table, sizes=given.sizes)
-    for group in sorted({row[:2] for row in found}):
-        show(" ".join(map(str, group)), [row for row in found if row[:2] == group])
+    for group in sorted({row[0] for row in found}):
+        show(" ".join(map(str, group)), [row for row in found if row[0] == group])
     error, held = show("all", found)
     return 0 if error <= ERROR and held >= HELD else 1
 
 
 def show(name, found):
     """Print median error, bias and how often intervals held; the first and the last."""
-    errors = np.array([row[3] for row in found])
-    error, held = float(np.median(np.abs(errors))), float(np.mean([row[4] for row in found]))
-    print(f"{name:<16} {len(found):>4} makespans: error {error:6.1%}, bias {np.median(errors):+6.1%}, held {held:4.0%}")
+    errors = np.array([row[2] for row in found])
+    error, held = float(np.median(np.abs(errors))), float(np.mean([row[3] for row in found]))
+    print(f"{name:<24} {len(found):>4} makespans: error {error:6.1%}, bias {np.median(errors):+6.1%}, held {held:4.0%}")
     return error, held
 
 

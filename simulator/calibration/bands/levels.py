@@ -130,7 +130,8 @@ def who_share(runs: AtOnce) -> tuple[str, ...]:
     times = np.full((len(every), len(names)), np.nan)
     times[[every[key] for key in zip(runs.sizes, rounds, strict=True)], runs.pes] = logs
     slow, found = times > np.log(SLOW), list[tuple[int, int, int]]()
-    for one, other in itertools.combinations(range(len(names)), 2):
+    often = np.flatnonzero(np.sum(slow, axis=0) >= FEW).tolist()
+    for one, other in itertools.combinations(often, 2):
         both, either = slow[:, one] & slow[:, other], slow[:, one] | slow[:, other]
         alike = both & (np.abs(times[:, one] - times[:, other]) < EQUAL)
         same, changed = np.diff(both.astype(int)) != 0, np.diff(either.astype(int)) != 0

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 import simulator as sim
+from advisor.advise.kinds import _pe_key
 from simulator.models.doubt import Noise
 from simulator.models.levels import Levels
 from simulator.models.neighbours import ShareTable, SharingDomain
 from simulator.models.speed import SpeedBand
+from simulator.results.platform_export import export_simgrid
 from simulator.scenario_file.levels import with_level_traces
 
 FACTORS = (0.8, 1.0, 1.0, 1.6)
@@ -79,6 +81,24 @@ def test_the_level_of_an_idle_pe_takes_nothing_from_neighbours():
     clock = SharingDomain("clock", "clock", "clock", tuple(range(4)), ShareTable((1.0, 0.5)))
     shared = replace(made, platform=replace(made.platform, domains=(clock,)))
     assert sim.run(shared).makespan_ticks.tolist() == sim.run(made).makespan_ticks.tolist()
+
+
+def test_simgrid_gets_levels_as_profiles_where_runs_have_traces():
+    changing, lasting = (export_simgrid(scenario(lasts_s)).files for lasts_s in (0.5, 1e4))
+    assert len(changing) == len(lasting) + 4
+    assert not any("profile" in text for text in lasting.values())
+
+
+def test_pes_of_unlike_levels_are_of_unlike_kinds():
+    many = np.tile(np.linspace(0.8, 1.6, 50), (30, 1))
+    sizes, bands = np.geomspace(1.0, 1e6, 30), []
+    for middle in (1.2, 1.21):
+        factors = many.copy()
+        factors[15, 25] = middle
+        levels = Levels(sizes, np.sort(factors, axis=1))
+        bands.append(SpeedBand(np.ones(1), *[np.full(1, 1e9)] * 3, noise=Noise(np.ones(1), levels)))
+    keys = [_pe_key(sim.PE("one", "host", {"made": one}), "made") for one in bands]
+    assert keys[0] != keys[1]
 
 
 def test_levels_are_written_into_a_scenario_and_read_again(tmp_path):
