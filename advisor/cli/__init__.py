@@ -13,6 +13,8 @@ from advisor.cli import ending, signs
 
 _OF_PATHS = {errno.EACCES, errno.EINVAL, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.EISDIR}
 """Errors of a path that was only asked about: the user's to mend."""
+MOST_FAULTS = 20
+"""Lines of faults that are shown."""
 
 
 def main() -> None:
@@ -46,8 +48,11 @@ def _run(arguments: list[str]) -> int:
 
         return run(arguments)
     except ApportionError as error:
-        for line in error.lines:
+        shown = error.lines if len(error.lines) <= MOST_FAULTS else error.lines[: MOST_FAULTS - 1]
+        for line in shown:
             ending.say(f"error: {line}")
+        if len(shown) < len(error.lines):
+            ending.say(f"error: there are {len(error.lines) - len(shown)} more faults like these")
         return error.exit_code
     except ending.OutputError as error:
         ending.say(f"error: {error}")

@@ -219,7 +219,7 @@ def advise(
     if subject == SPEEDS:
         _divided(scenario, speeds, search, written.output)
     elif subject == RUNS:
-        _counted(scenario, counts, shown, written.hostfile)
+        _counted(scenario, counts, shown, written)
     else:
         _simulated(scenario, search, shown, written)
 
@@ -258,7 +258,7 @@ def _write_units(found: "Partition", output: Path) -> None:
     files.write_text(output, text)
 
 
-def _counted(model: Path, counts: Counts, shown: Shown, hostfile: Path | None) -> None:
+def _counted(model: Path, counts: Counts, shown: Shown, written: Written) -> None:
     """Rank every configuration at a problem size, by a model or by the runs themselves."""
     from advisor.advise.process_counts import (
         Limits,
@@ -275,7 +275,7 @@ def _counted(model: Path, counts: Counts, shown: Shown, hostfile: Path | None) -
 
     if counts.kinds is None or counts.size is None:
         raise ScenarioError(f"{model} has runs; add --kinds and --size, such as --kinds fast:1:4 --size 6400")
-    named = parse_kinds(counts.kinds)
+    named, hostfile = parse_kinds(counts.kinds), written.hostfile
     hosts = None if counts.hosts is None else parse_hosts(counts.hosts, named)
     if hostfile is not None:
         check_kinds(named, hosts)
@@ -300,7 +300,11 @@ def _counted(model: Path, counts: Counts, shown: Shown, hostfile: Path | None) -
     def more() -> None:
         for name, text in texts.items():
             files.write_text(Path(name), text)
+        if written.output is not None:
+            files.write_json(written.output / "advice.json" if _is_folder(written.output) else written.output, document)
 
+    if written.output is not None:
+        said = f"\nwritten: {written.output}{said}"
     finish(document, f"{render_choice(document, **most)}\n", more=more, said=said)
 
 

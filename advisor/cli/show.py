@@ -230,6 +230,12 @@ def _show_jobs(path: Path, document: dict[str, Any]) -> None:
     """What the page of the document says first."""
     from advisor.report.pages import page_of, read_answer
 
+    if document["command"] == "advise" and "estimate_s" in document:  # of numbers of processes, by runs of a program
+        from advisor.advise.process_counts import render_choice
+
+        with files.understood(path, "apportion advise"):
+            show_result(document | {"command": "show", "shown": "advise"}, f"{render_choice(document)}\n")
+        return
     answer = read_answer(document, path)
     page = page_of(answer)
     said: list[blocks.Block] = [

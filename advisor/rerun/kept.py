@@ -53,7 +53,7 @@ COMMANDS: Mapping[str, Command] = {
     "whatif": Command(
         "vary buy scaling nodes", left_out="workers dask resume only budget", counted="replications runs"
     ),
-    "advise": Command("vary objective budget changes"),
+    "advise": Command("vary objective budget changes method at matrix kinds memory footprint hosts"),
     "verify": Command("budget", asks="command", measured=True),
     "quickstart": Command("budget", measured=True),
     "cluster": Command(
@@ -61,7 +61,7 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "jobs run": Command(asks=CODE),
     "jobs compare": Command("policies estimates procs change sizes metric"),
-    "jobs advise": Command("policy estimates change add price"),
+    "jobs advise": Command("policy estimates change add target price"),
 }
 """Commands that write a folder which can be made again; an option of free text that is not named is refused."""
 

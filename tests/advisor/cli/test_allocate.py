@@ -67,3 +67,13 @@ def test_host_files_are_written_and_their_commands_printed(apportion, model, tmp
         *(f"{path}{end}" for end in (".mpich", ".openmpi", ".rankfile", ".slurm")),
     ]
     assert document["commands"] in told
+
+
+def test_what_is_advised_is_kept_shown_and_found_again(apportion, tmp_path):
+    asked = ("advise", RUNS, "--kinds", "fast:1:4,slow:4:2", "--size", "6400")
+    sentence = apportion(*asked, "-o", tmp_path / "out").splitlines()[0]
+    document = json.loads((tmp_path / "out" / "advice.json").read_text())
+    assert apportion("show", tmp_path / "out").startswith(sentence)
+    assert "equal where simulated, bit for bit: 2 files" in apportion("rerun", tmp_path / "out")
+    apportion(*asked, "-o", tmp_path / "alone.json")
+    assert json.loads((tmp_path / "alone.json").read_text())["ranking"] == document["ranking"]

@@ -13,7 +13,7 @@ import pytest
 from advisor.cli.commands import root
 from advisor.rerun import COMMANDS, keep, rerun
 from advisor.rerun.again import words_of
-from advisor.rerun.kept import read_record
+from advisor.rerun.kept import WRITTEN, read_record
 from simulator import ScenarioError, calibration, files
 from tests.support.command_line import apportion_here
 
@@ -43,6 +43,10 @@ RUNS = {
     "jobs run": ("own", "timeline"),
 }
 """Command -> what of it runs, imports, reaches or writes something, by what users know of it."""
+
+
+UNSAID = {"advise": ("measure_next", "command"), "cluster": ("join", "names", "uplink", "max_age")}
+"""Command -> what no manifest may say: it measures, or names files that are not kept."""
 
 
 def parameters(name):
@@ -75,6 +79,14 @@ def write(folder, command, given, inputs, *, hashes=None):
     record |= {"hashes": kept if hashes is None else hashes, "missing": [], "versions": {}, "machine": {}}
     document = {"format": 1, "kind": "results", "command": command, "rerun": record}
     (folder / "manifest.json").write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_folder_can_say_every_option_that_its_command_has(command):
+    """But those that a rerun sets itself, or that change nothing of what is found; those that measure, and files."""
+    rule = COMMANDS[command]
+    own = {*WRITTEN, *rule.left_out.split(), *UNSAID.get(command, ())}
+    assert [name for name, kind in parameters(command).items() if name not in own and rule.refused(name, kind)] == []
 
 
 def refused(folder):
