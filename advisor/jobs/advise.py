@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from advisor.jobs.compare import LEVEL, Alternative, Compared, Generator, Metric, compare, with_sizes
 from advisor.jobs.paired import Differences, differences
 from advisor.jobs.setting import Setting, Sizes
-from simulator import Estimates, Policy, ScenarioError, Stream, intervals, randomness, units
+from simulator import Estimates, Policy, ScenarioError, Stream, units
 
 __all__ = ["KINDS", "Candidate", "JobAdvice", "advise", "candidates"]
 
@@ -39,8 +39,6 @@ QUANTILES = 0.5, 0.9
 SIZES: tuple[Sizes, ...] = ("fit", "advised")
 MORE = 0.05
 """Share of the PEs that is added as one candidate; a single PE is another."""
-DRAWS = 2000
-"""For chances of a mean over streams."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +61,6 @@ class JobAdvice:
     metric: Metric
     gains: Differences
     """How much better each candidate is than the base: above 0 is better; (candidate,)."""
-    chances: Floats
-    """How likely each is the best one that can be had; NaN where nothing is stated; (candidate,)."""
     best: int | None
     """The candidate that pays most, if one surely pays."""
     ties: tuple[int, ...]
@@ -210,7 +206,7 @@ def advise(  # noqa: PLR0913 - all by name
     sure = (gains.holm < 1 - level) & (gains.mean > 0) & free
     best, ties = _first(found, gains.mean, sure, free, np.ones(len(changes)))
     per, near = _first(found, gains.mean / prices, sure & ~np.isnan(prices), free & ~np.isnan(prices), prices)
-    return JobAdvice(found, tuple(changes), metric, gains, _chances(found, free, seed), best, ties, per, near)
+    return JobAdvice(found, tuple(changes), metric, gains, best, ties, per, near)
 
 
 def _turned(found: Differences) -> Differences:
@@ -245,27 +241,3 @@ def _first(
     )
     same = ~(apart.holm < 1 - found.level)
     return best, tuple(others[same].tolist())
-
-
-def _chances(found: Compared, free: NDArray[np.bool_], seed: int) -> Floats:
-    """How likely each candidate, among those that can be had, is the best one; (candidate,).
-
-    Of a log, draws around its own values; of streams, means of streams resampled. Ties share.
-    """
-    usable = free & ~np.array([why is not None for why in found.overloaded[1:]])
-    nothing = np.full(free.size, np.nan)
-    if found.no_interval(found.metrics[0]) is not None or found.overloaded[0] is not None or not usable.any():
-        return nothing
-    values, sign = found.values[:, 1:, 0][:, usable], 1.0 if found.metrics[0].less_is_better else -1.0
-    count = values.shape[0]
-    if found.of_one_log:
-        widened = np.sqrt(found.units / max(found.units - 1, 1e-9))
-        drawn = found.centres()[1:, 0][usable] + widened * (values - values.mean(axis=0))
-    else:
-        weights = randomness.stream(seed, "chances of changes").multinomial(count, np.full(count, 1 / count), DRAWS)
-        drawn = weights @ values / count
-    least = sign * drawn
-    first = least <= least.min(axis=1, keepdims=True)
-    shares = np.mean(first / first.sum(axis=1, keepdims=True), axis=0)
-    nothing[usable] = intervals.no_surer(shares, intervals.surest(count, doubted=found.of_one_log))
-    return nothing

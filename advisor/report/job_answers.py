@@ -149,7 +149,6 @@ class Change:
     value: float | None
     gain: Apart
     share: float | None
-    chance_best: float | None
     price: float | None
     gain_per_price: float | None
     overloaded: str | None
@@ -244,7 +243,6 @@ def _change(found: JobAdvice, place: int, centres: NDArray[np.float64]) -> Chang
         _known(centres[place + 1]),
         gain,
         mean / float(centres[0]) if centres[0] else None,
-        _known(found.chances[place]),
         one.price,
         mean / one.price if one.price else None,
         found.compared.overloaded[place + 1],

@@ -303,7 +303,7 @@ def _changes(found: JobsAdvised) -> Iterator[blocks.Block]:
         return
     level, metric, better = found.compared.level, METRICS[found.objective], _better(found)
     drawn = plots.differences(
-        [_apart(_with_chance(one), one.gain, sure=_is_sure(one.gain, level)) for one in changes],
+        [_apart(_with_standing(found, one), one.gain, sure=_is_sure(one.gain, level)) for one in changes],
         axis=f"{metric.said} is {better} by{f' in {metric.unit}' if metric.unit else ''}",
         title="Gain of each change",
         level=level,
@@ -311,15 +311,23 @@ def _changes(found: JobsAdvised) -> Iterator[blocks.Block]:
         kind="gains",
     )
     if drawn:
-        caption = f"By how much each change makes the {metric.said} {better}, and how likely it is the best one."
+        caption = f"By how much each change makes the {metric.said} {better}."
         yield blocks.Figure(drawn, caption)
     yield _changes_table(found)
 
 
-def _with_chance(one: Change) -> str:
-    if one.kind == BOUND or one.chance_best is None:
-        return one.name
-    return f"{one.name}: best with {wording.probability(one.chance_best)}"
+def _standing(found: JobsAdvised, one: Change) -> str:
+    """Whether a change pays most, or cannot be distinguished from the one that does."""
+    if one.kind == BOUND:
+        return BOUND
+    if one.name == found.pays_most:
+        return "pays most"
+    return "not distinguished" if one.name in found.ties else wording.NOTHING
+
+
+def _with_standing(found: JobsAdvised, one: Change) -> str:
+    said = _standing(found, one)
+    return one.name if said in {BOUND, wording.NOTHING} else f"{one.name}: {said}"
 
 
 def _by_gain(found: JobsAdvised) -> list[Change]:
@@ -342,11 +350,11 @@ def _changes_table(found: JobsAdvised) -> blocks.Table:
                 _value(one.value, found.objective),
                 wording.with_interval(gain, metric.unit),
                 _paid(gain, gain.holm, level),
-                BOUND if one.kind == BOUND else wording.probability(one.chance_best),
+                _standing(found, one),
                 *map(wording.digits, (one.price, one.gain_per_price)),
             ]
         )
-    title = ["change", metric.said, f"{_better(found)} by", "of all", "is best"]
+    title = ["change", metric.said, f"{_better(found)} by", "of all", "standing"]
     title += ["price", "gain per price"] if priced else []
     note = f"No interval: {found.refused}." if found.refused else _changes_note(found, level)
     return blocks.table(

@@ -61,7 +61,7 @@ def compared():
     }
 
 
-def candidate(name, kind, mean, *, p=None, holm=None, chance=None, price=None, told=True):
+def candidate(name, kind, mean, *, p=None, holm=None, price=None, told=True):
     ends = ("low", "high", "low_together", "high_together")
     gain = {
         "mean": mean,
@@ -69,7 +69,7 @@ def candidate(name, kind, mean, *, p=None, holm=None, chance=None, price=None, t
     }
     return {
         "name": name, "kind": kind, "value": 6866.6 - mean, "gain": gain | {"p": p, "holm": holm}, "share": 0.1,
-        "chance_best": chance, "price": price, "gain_per_price": None if price is None else mean / price,
+        "price": price, "gain_per_price": None if price is None else mean / price,
         "overloaded": None,
     }  # fmt: skip
 
@@ -105,9 +105,9 @@ def advised():
         "objective": "wait",
         "base": {"name": "easy, limit", "value": 6866.6, "overloaded": None},
         "candidates": [
-            candidate("policy strict", "policy", -490.8, p=0.01, holm=0.03, chance=0.0),
-            candidate("5 PEs more", "add", 1690.0, p=1e-6, holm=5e-6, chance=0.8, price=500.0),
-            candidate("policy sjf", "policy", 320.0, p=0.04, holm=0.08, chance=0.2),
+            candidate("policy strict", "policy", -490.8, p=0.01, holm=0.03),
+            candidate("5 PEs more", "add", 1690.0, p=1e-6, holm=5e-6, price=500.0),
+            candidate("policy sjf", "policy", 320.0, p=0.04, holm=0.08),
             candidate("exact estimates (a bound)", "bound", 515.0, p=0.2, holm=0.4),
         ],
         "pays_most": "5 PEs more",

@@ -1,6 +1,5 @@
 """Advice on which change pays most: what surely pays is named, ties are said, the rest is refused."""
 
-import numpy as np
 import pytest
 
 from advisor.jobs.advise import BOUND, advise, candidates
@@ -43,9 +42,6 @@ def test_many_more_pes_pay_most_and_their_price_counts():
     assert most.gain.low > 0
     assert most.gain.mean == pytest.approx(answer.base.value - most.value)
     assert most.gain_per_price == pytest.approx(most.gain.mean / 32_000)
-    assert most.chance_best > 0.95
-    assert sum(row.chance_best for row in rows.values() if row.chance_best is not None) == pytest.approx(1.0)
-    assert rows["exact estimates (a bound)"].chance_best is None
     assert "pays most: it lowers the mean wait by" in found.sentence
 
 
@@ -57,7 +53,6 @@ def test_the_same_change_twice_cannot_be_told_apart():
         "twin",
         "32 PEs more",
     }
-    np.testing.assert_allclose(found.chances, [0.5, 0.5])
 
 
 def test_no_advice_on_few_or_overloaded_streams():
