@@ -26,6 +26,8 @@ LENGTHS, LONGEST = 60, 100.0
 """Lengths of a stay that are tried, from the shortest distance of two runs to so many times the longest."""
 EQUAL = 0.01
 """Times of two PEs that share a core differ by less, as a logarithm."""
+SHARING = "seem to share a core"
+"""What is said of PEs that do."""
 FEW, TOGETHER = 3, 0.6
 """Two PEs that share a core are slow together at least so often, and in more than this share of runs that one is."""
 SLOW = 1.15
@@ -144,4 +146,4 @@ def who_share(runs: AtOnce) -> tuple[str, ...]:
             free -= {one, other}
             pairs.append(f"{names[one]} and {names[other]} ({count})")
     said = f"in so many of {len(every)} runs at once they were slow together, and equally so"
-    return (f"PEs {', '.join(pairs)} seem to share a core: {said}",) if pairs else ()
+    return (f"PEs {', '.join(pairs)} {SHARING}: {said}",) if pairs else ()

@@ -19,6 +19,7 @@ from simulator.base.documents import read_keys, to_dict
 from simulator.base.errors import MALFORMED, ApportionError, CalibrationError, ScenarioError
 from simulator.base.machine import measuring_elsewhere
 from simulator.base.randomness import stream
+from simulator.calibration.bands.levels import SHARING
 from simulator.calibration.bench.campaign import no_progress
 from simulator.calibration.bench.group import Group, measuring_at
 from simulator.calibration.bench.journal import IDENTITY, Entry, Journal, plain
@@ -529,6 +530,7 @@ def _speeds(host: Host, about: About, asked: _Alone, kept: _Kept, measured: dict
             lost = partial(_neighbours, plan, cpus, NEIGHBOURS * rest_s)
             try:
                 neighbours = kept.stage(host, about, "neighbours", lost, Document)
+                notes += [f"{host.name}: {line}" for line in neighbours["warnings"] if SHARING in line]
             except ScenarioError as error:
                 notes.append(f"{host.name}: what its PEs lose to each other is not known: {error.lines[0]}")
     times = {int(size): row for size, row in within_s.items()}

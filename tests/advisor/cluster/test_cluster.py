@@ -3,8 +3,10 @@
 import dataclasses
 import json
 import shlex
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +19,8 @@ from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.html import render_page
 from advisor.verification.asking import check_document
 from simulator import Quota, SpeedBand, documents, load_scenario, partitions
-from simulator.calibration import About, MeasuredCluster, MeasuredHost
+from simulator.calibration import About, ClusterPlan, Host, MeasuredCluster, MeasuredHost
+from simulator.calibration.hosts import campaign
 from simulator.calibration.hosts.campaign import Available, MeasuredPair
 from tests.hosts.stand_in import ABOUT
 from tests.support.rendered import whole
@@ -192,6 +195,18 @@ def test_a_quota_that_the_control_group_says_is_in_the_scenario(tmp_path, share,
     assert (pes["a"].load and pes["a"].load.trace.mean()) == (load and pytest.approx(load))
     units = {one.name: one.units for one in result.hosts}
     assert units["a"] / units["b"] == pytest.approx(load or 0.37, rel=0.1)
+
+
+def test_pes_of_a_host_that_seem_to_share_a_core_are_said(tmp_path, monkeypatch):
+    shared = "PEs cpu0 and cpu3 (7) seem to share a core: in so many of 12 runs at once they were slow together"
+    found = {"_speed": {}, "_within": {}, "_neighbours": {"warnings": ["a busy machine", shared]}}
+    for name, document in found.items():
+        monkeypatch.setattr(campaign, name, lambda *_, document=document, **__: document)
+    one, measured, kept = about("vm", 4), dict[str, MeasuredHost](), SimpleNamespace(stage=lambda *of: of[3]())
+    with Host("vm", lambda _, line: ("sh", "-c", line)) as host:
+        asked = campaign._Alone(ClusterPlan(), campaign.turns_of({"vm": one}), tmp_path, 0.0, nullcontext)
+        campaign._speeds(host, replace(one, numba="0.60"), asked, kept, measured)
+    assert measured["vm"].notes == (f"vm: {shared}",)
 
 
 def test_one_host_needs_no_network(tmp_path):
