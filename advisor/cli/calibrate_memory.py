@@ -78,18 +78,16 @@ def memory(
     if given.replay is None:
         store = partial_of(output, "calibrate-memory")
         measured = _measure(sweep, swept, store)
-        _finish(measured, _swept(measured.sweep), output)
+        _finish(measured.file, _swept(measured.sweep), output)
         files.remove(store)
         return
     sweeps = None if swept is None else calibration.swept_by_kernel(swept)
-    _finish(calibration.fit_memory_table(given.replay, sweeps=sweeps), [], output)
+    _finish(calibration.fit_memory_table(given.replay, sweeps=sweeps).file, [], output)
 
 
-def _finish(
-    fitted: "calibration.MemoryFit | calibration.MeasuredMemory", more: Sequence[str], output: Path | None
-) -> None:
-    document = fitted.to_dict()
-    finish(document, memory_blocks(document, *more), output, write=partial(files.write_json, document=document))
+def _finish(found: "calibration.MemoryFile", more: Sequence[str], output: Path | None) -> None:
+    document = found.to_dict()
+    finish(document, memory_blocks(found, *more), output, write=partial(files.write_json, document=document))
 
 
 def _measure(asked: Sweep, swept: Path | None, store: Path) -> "calibration.MeasuredMemory":

@@ -64,8 +64,7 @@ def network(
             rows = "".join(f"{size},{hops},{time_s!r}\n" for size, hops, time_s in measured.rows())
             files.write_text(table, f"bytes,hops,one_way_s\n{rows}")
         calibrated, more = calibration.fit_measured_link(measured, seed=seed), calibration.link_lines(measured)
-    document = calibrated.to_dict()
-    shown = network_blocks(document, calibrated.fit.model, *more)
-    finish(document, shown, output, write=partial(calibration.save_network_model, calibrated))
+    shown = network_blocks(calibrated.file, *more)
+    finish(calibrated.to_dict(), shown, output, write=partial(calibration.save_network_model, calibrated))
     if replay is None:
         files.remove(store)

@@ -72,79 +72,82 @@ def speed_blocks(document: Document, band: "simulator.SpeedBand", *more: str) ->
     ]
 
 
-def _forms(document: Document) -> blocks.Table:
+def _forms(models: Iterable[Any], held_out: Iterable[float | None]) -> blocks.Table:
     """Forms that were fitted, with their errors where they were fitted and on what was held out."""
     rows = []
-    for one in document["models"]:
-        own = one["held_out"]["mean_relative_error"] if one.get("held_out") else one.get("held_out_mean")
-        physical = "yes" if one["physical"] else f"no: {'; '.join(one['faults'])}"
-        rows.append([one["name"], *map(share, (one["mean_relative_error"], own)), physical])
+    for one, own in zip(models, held_out, strict=True):
+        physical = "yes" if one.physical else f"no: {'; '.join(one.faults)}"
+        rows.append([one.name, *map(share, (one.mean_relative_error, own)), physical])
     return blocks.table("", ("model", "mean error", "held out", "physical"), rows)
 
 
-def network_blocks(document: Document, model: Any, *more: str) -> Shown:
+def network_blocks(found: "calibration.NetworkFile", *more: str) -> Shown:
     """The form chosen and all forms with their errors, and times at a few sizes."""
     from advisor import wording
 
-    known, doubt = "models" in document, model.form.doubt
-    chosen = next(one for one in document["models"] if one["name"] == document["chosen"]) if known else {}
+    model, doubt = found.model, found.model.form.doubt
+    chosen = next((one for one in found.models if one.name == found.chosen), None)
     times_s = zip(SIZES_BYTES, model.predict(SIZES_BYTES, 1.0).mean_s.tolist(), strict=True)
     rows = [(units.show_size(size), units.show_duration(time_s)) for size, time_s in times_s]
-    left_out = chosen["held_out"]["mean_relative_error"] if known else None
+    held_out = [one.held_out.mean_relative_error for one in found.models]
     return [
-        blocks.Text(f"chosen: {document['chosen']} ({document['criterion']})" if known else model.name),
-        *([_forms(document)] if known else []),
+        blocks.Text(model.name if chosen is None else f"chosen: {found.chosen} ({found.criterion})"),
+        *([_forms(found.models, held_out)] if found.models else []),
         blocks.table("", ("message", "takes"), rows),
         lines(
-            *map(_parameter, chosen.get("parameters", ())),
-            *chosen.get("notes", ()),
+            *(() if chosen is None else (*map(_parameter, chosen.parameters), *chosen.notes)),
             None if doubt is None else models.noise_and_doubt(doubt, sizes=SIZES_BYTES),
             *more,
-            *warned(document.get("warnings", ())),
-            wording.verdict(wording.MESSAGES, left_out, by="in the mean, on points that it was not fitted to"),
+            *warned(found.warnings),
+            wording.verdict(
+                wording.MESSAGES,
+                None if chosen is None else chosen.held_out.mean_relative_error,
+                by="in the mean, on points that it was not fitted to",
+            ),
         ),
     ]
 
 
-def _parameter(one: Document) -> str:
-    value = "not known" if one["value"] is None else f"{one['value']:.4g} +- {one['standard_error']:.2g}"
-    return f"{one['name']}: {value} {one['unit']}{' (' + one['note'] + ')' if one['note'] else ''}"
+def _parameter(one: Any) -> str:
+    value = "not known" if one.value is None else f"{one.value:.4g} +- {one.standard_error:.2g}"
+    return f"{one.name}: {value} {one.unit}{' (' + one.note + ')' if one.note else ''}"
 
 
-def memory_blocks(document: Document, *more: str) -> Shown:
+def memory_blocks(found: "calibration.MemoryFile", *more: str) -> Shown:
     """All forms with their errors, the levels of the one chosen, and what the system says of them."""
     from advisor import wording
 
-    chosen = next(one for one in document["models"] if one["name"] == document["chosen"])
-    rows = [(str(number), *_level(level)) for number, level in enumerate(chosen["parameters"], start=1)]
-    alone = " and one ".join(name for name, (least, most) in document["model"]["trained"].items() if least == most)
+    chosen = next(one for one in found.models if one.name == found.chosen)
+    rows = [(str(number), *_level(level)) for number, level in enumerate(chosen.parameters, start=1)]
+    ranges = zip(("M_words", "alpha", "L"), found.model.trained, strict=True)
+    alone = " and one ".join(name for name, (least, most) in ranges if least == most)
     lacking = f"with only one {alone} measured, others are guesses" if alone else ""
     by = "in the mean, on cells that it was not fitted to"
     return [
-        blocks.Text(f"chosen: {document['chosen']}"),
-        _forms(document),
+        blocks.Text(f"chosen: {found.chosen}"),
+        _forms(found.models, [one.held_out_mean for one in found.models]),
         blocks.table("", ("level", "capacity", "latency", "gap"), rows),
         lines(
             *more,
-            *map(_reported, document["comparison"]),
-            *warned(document["warnings"]),
-            wording.verdict(wording.WORDS, chosen["held_out_mean"], by=by, lacking=lacking),
+            *map(_reported, found.comparison),
+            *warned(found.warnings),
+            wording.verdict(wording.WORDS, chosen.held_out_mean, by=by, lacking=lacking),
         ),
     ]
 
 
-def _level(level: Document) -> list[str]:
+def _level(level: Any) -> list[str]:
     """What it holds, the rest beyond the last capacity, and what a word takes in it."""
-    capacity = level["capacity_bytes"]
-    times = [f"{1e9 * level[name]:.3g} ns" for name in ("latency_s", "gap_s")]
+    capacity = level.capacity_bytes
+    times = [f"{1e9 * time_s:.3g} ns" for time_s in (level.latency_s, level.gap_s)]
     return ["the rest" if capacity is None else units.show_size(round(capacity)), *times]
 
 
-def _reported(one: Document) -> str:
-    near = one["nearest_fitted_bytes"]
+def _reported(one: Any) -> str:
+    near = one.nearest_fitted_bytes
     says = "no fitted capacity" if near is None else f"nearest fitted {units.show_size(round(near))}"
-    reported = units.show_size(round(one["reported_bytes"]))
-    return f"{one['name']}: the system reports {reported}, {says}{', within a factor of 2' if one['agrees'] else ''}"
+    reported = units.show_size(round(one.reported_bytes))
+    return f"{one.name}: the system reports {reported}, {says}{', within a factor of 2' if one.agrees else ''}"
 
 
 def neighbours_blocks(document: Document) -> Shown:

@@ -127,12 +127,11 @@ def _said_of(kind: str, path: Path, document: dict[str, Any]) -> Sequence[blocks
     """What is said of a model of any kind but speeds."""
     match kind:
         case "network":
-            return network_blocks(document, calibration.load_network_model(path).model)
+            return network_blocks(calibration.load_network_model(path))
         case "neighbours":
             return neighbours_blocks(calibration.read_neighbours(path).to_dict())
         case "memory":
-            calibration.load_memory_model(path)
-            return memory_blocks(document)
+            return memory_blocks(calibration.load_memory_model(path))
         case "process_count":
             return allocation_blocks(calibration.load_allocation_fit(path), path)
     if kind != "runtime":

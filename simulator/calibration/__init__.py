@@ -150,6 +150,7 @@ if TYPE_CHECKING:
     from simulator.models.file import model_kind as model_kind
     from simulator.models.foreign import format_in as format_in
     from simulator.models.memory.file import (
+        MemoryFile as MemoryFile,
         MemoryFit as MemoryFit,
         fit_memory as fit_memory,
         fit_memory_table as fit_memory_table,
@@ -168,6 +169,7 @@ if TYPE_CHECKING:
     )
     from simulator.models.network.file import (
         CalibratedNetwork as CalibratedNetwork,
+        NetworkFile as NetworkFile,
         fit_network_table as fit_network_table,
         load_network_model as load_network_model,
         predict_messages as predict_messages,

@@ -1,10 +1,10 @@
 """A sweep of Apex-MAP with the models fitted to it, as `calibrate memory` writes it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simulator.base.machine import Machine
 from simulator.calibration.apex.sweep import Sweep
-from simulator.models.memory.file import MemoryFit, fit_memory
+from simulator.models.memory.file import MemoryFile, MemoryFit, fit_memory
 from simulator.models.memory.forms import MemoryTimes
 from simulator.models.memory.model import Sweeps
 
@@ -21,11 +21,11 @@ class MeasuredMemory:
         """What to know before times or models are trusted."""
         return (*self.sweep.warnings, *self.fit.warnings)
 
-    def to_dict(self) -> dict[str, object]:
-        """Plain data for JSON: a memory model's file, with what was measured."""
+    @property
+    def file(self) -> MemoryFile:
+        """A memory model's file, with what was measured."""
         cells = [cell.to_dict() for cell in self.sweep.cells]
-        own = {"sweep": self.sweep.to_dict(), "cells": cells, "warnings": list(self.warnings)}
-        return self.fit.to_dict() | own
+        return replace(self.fit.file, sweep=self.sweep.to_dict(), cells=cells, warnings=self.warnings)
 
 
 def fit_sweep(sweep: Sweep, machine: Machine, *, sweeps: Sweeps | None = None) -> MeasuredMemory:
