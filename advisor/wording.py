@@ -599,18 +599,27 @@ WORDS = Known(
 TOGETHER = Known("times next to others", "domains of nodes", 0.05, 0.20)
 
 
-def verdict(known: Known, error: float | None, *, by: str, lacking: str = "") -> str:
+def reach_text(low: float, high: float, unit: str, beyond: float | None) -> str:
+    """Half a sentence on where an error holds, and what it is, relative, at twice the largest size if that is known."""
+    further = "nothing says how well beyond"
+    if beyond is not None:
+        further = f"at twice the largest to {100 * beyond:.2g} % unless something new begins there"
+    return f" from {low:.3g} to {high:.3g} {unit}, {further}"
+
+
+def verdict(known: Known, error: float | None, *, by: str, lacking: str = "", reach: str = "") -> str:
     """One sentence: usable, with care or not, for what, how well known, and what to do.
 
     `error`: relative; None where nothing states one.
     `by`: what the error is: `doubt`, or `on points left out`.
     `lacking`: what holds it back whatever the error, as half a sentence.
+    `reach`: where the error holds, see `reach_text`.
     """
     more = f"; {lacking}" if lacking else ""
     if error is None:
         said = f"usable with care for {known.purpose}: nothing says how well {known.what} are known"
         return f"verdict: {said}{more}; real runs measured here would"
-    shown = f"{known.what} are known to {100 * error:.2g} % ({by})"
+    shown = f"{known.what} are known to {100 * error:.2g} % ({by}){reach}"
     if error > known.bad:
         return f"verdict: not usable: {shown}; {known.remedy}"
     if error > known.good or lacking:

@@ -45,6 +45,8 @@ def speed_blocks(document: Document, band: "simulator.SpeedBand", *more: str) ->
     ]
     spent = units.show_duration(float(document.get("experimental_s", 0)))
     error = None if band.doubt is None else float((band.doubt.at(band.sizes) ** 2).mean() ** 0.5)
+    low, high = (float(points[end]["size_elements"]) if points else float(band.sizes[end]) for end in (0, -1))
+    reach = wording.reach_text(low, high, "elements", None if band.doubt is None else float(band.doubt.at(2 * high)))
     incomplete, violated, lacking = document.get("incomplete", ()), document.get("assumptions_violated", ()), ""
     known = wording.SPEEDS
     if points and any(line.startswith("budget:") for line in incomplete):
@@ -67,7 +69,7 @@ def speed_blocks(document: Document, band: "simulator.SpeedBand", *more: str) ->
             *(f"assumed: {line}" for line in document.get("assumptions", ())),
             *(f"{one['assumption']}: {ANSWERS[one['holds']]}" for one in document.get("shape", ())),
             *warned(line for line in document.get("warnings", ()) if line not in incomplete),
-            wording.verdict(known, error, by="doubt", lacking=lacking),
+            wording.verdict(known, error, by="doubt", lacking=lacking, reach=reach),
         ),
     ]
 
@@ -90,6 +92,8 @@ def network_blocks(found: "calibration.NetworkFile", *more: str) -> Shown:
     times_s = zip(SIZES_BYTES, model.predict(SIZES_BYTES, 1.0).mean_s.tolist(), strict=True)
     rows = [(units.show_size(size), units.show_duration(time_s)) for size, time_s in times_s]
     held_out = [one.held_out.mean_relative_error for one in found.models]
+    low, high = model.spread.size_range.tolist()
+    reach = wording.reach_text(low, high, "bytes", None if doubt is None else float(doubt.at(2 * high)))
     return [
         blocks.Text(model.name if chosen is None else f"chosen: {found.chosen} ({found.criterion})"),
         *([_forms(found.models, held_out)] if found.models else []),
@@ -103,6 +107,7 @@ def network_blocks(found: "calibration.NetworkFile", *more: str) -> Shown:
                 wording.MESSAGES,
                 None if chosen is None else chosen.held_out.mean_relative_error,
                 by="in the mean, on points that it was not fitted to",
+                reach=reach,
             ),
         ),
     ]
@@ -123,6 +128,7 @@ def memory_blocks(found: "calibration.MemoryFile", *more: str) -> Shown:
     alone = " and one ".join(name for name, (least, most) in ranges if least == most)
     lacking = f"with only one {alone} measured, others are guesses" if alone else ""
     by = "in the mean, on cells that it was not fitted to"
+    reach = wording.reach_text(*found.model.trained[0], "words", None)
     return [
         blocks.Text(f"chosen: {found.chosen}"),
         _forms(found.models, [one.held_out_mean for one in found.models]),
@@ -131,7 +137,7 @@ def memory_blocks(found: "calibration.MemoryFile", *more: str) -> Shown:
             *more,
             *map(_reported, found.comparison),
             *warned(found.warnings),
-            wording.verdict(wording.WORDS, chosen.held_out_mean, by=by, lacking=lacking),
+            wording.verdict(wording.WORDS, chosen.held_out_mean, by=by, lacking=lacking, reach=reach),
         ),
     ]
 

@@ -1,6 +1,6 @@
 """Noise and doubt, factors on a time: how one run differs from its truth, and what measuring left unknown of that."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from simulator.base.arrays import Floats, Vector
 from simulator.base.documents import Data, Record
 from simulator.base.errors import ScenarioError
+from simulator.models.choice import odds
 from simulator.models.levels import Levels, middles
 
 DRIFT = 0.05
@@ -26,6 +27,12 @@ LEAST_SLOPE = 0.02
 """Doubt grows at least so much for each factor e of the size beyond those measured."""
 OCTAVES = 3
 """Beyond them it grows for so many octaves."""
+RATES = np.array([0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64])
+"""Standard deviations per unit of log distance from what was measured that are tried."""
+USUAL_RATE, RATE_SD = 0.03, 1.5
+"""Their lognormal prior."""
+SPLIT_WORTH = 3.0
+"""Most observations that one end that was held out counts for: what lies beyond it errs together."""
 
 
 @dataclass(frozen=True)
@@ -140,8 +147,29 @@ class Noise(Record):
         return float(np.std(np.log(self.factors)))
 
 
+def rate_beyond(missed: Sequence[tuple[Floats, Floats, Floats]]) -> float:
+    """How fast doubt grows with the distance from what was measured, as far ends that were held out teach.
+
+    `missed`: of each end: logarithms of measured over predicted values, the variances that were expected of them, and
+    their log distances from the rest; (n,) each.
+    """
+    evidence = -0.5 * (np.log(RATES / USUAL_RATE) / RATE_SD) ** 2
+    for logs, expected, distance in missed:
+        variance = expected + (RATES[:, None] * distance) ** 2
+        worth = min(float(logs.size), SPLIT_WORTH)
+        evidence -= 0.5 * worth * (np.log(variance) + logs**2 / variance).mean(axis=1)
+    chances = odds(evidence)
+    return float(np.exp(chances @ np.log(RATES) / chances.sum()))
+
+
 def doubt_of_errors(
-    sizes: ArrayLike, logs: ArrayLike, *, noise: float = 0.0, sampling: float = 0.0, drift: float = DRIFT
+    sizes: ArrayLike,
+    logs: ArrayLike,
+    *,
+    noise: float = 0.0,
+    sampling: float = 0.0,
+    drift: float = DRIFT,
+    rate: float = LEAST_SLOPE,
 ) -> Doubt:
     """Doubt over size by cause: `form`, `extrapolation`, `sampling` and `drift`.
 
@@ -153,6 +181,7 @@ def doubt_of_errors(
     `noise`: standard deviation of the logarithm of one measured value.
     `sampling`: that of what is left of it in the fit.
     `drift`: that of what changes until the model is used.
+    `rate`: least growth for each unit of log distance beyond the sizes; see `rate_beyond`.
     """
     where, errors = np.log(np.maximum(np.asarray(sizes, np.float64), 1.0)), np.abs(np.asarray(logs, np.float64))
     if not errors.size or errors.shape != where.shape or not np.all(np.isfinite(errors)):
@@ -169,7 +198,7 @@ def doubt_of_errors(
     forms = np.interp(x, inside, form)
     parts = {
         "form": forms,
-        "extrapolation": distance * np.maximum(LEAST_SLOPE, forms),
+        "extrapolation": distance * np.maximum(rate, forms),
         "sampling": np.full(x.size, sampling),
         "drift": np.full(x.size, drift),
     }

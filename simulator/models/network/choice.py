@@ -9,7 +9,7 @@ from simulator.base import ties
 from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.models.choice import TooFewPoints, choose, held_out, mean_and_most, schwarz, standard_error
-from simulator.models.doubt import DRIFT, Doubt, doubt_of_errors
+from simulator.models.doubt import DRIFT, Doubt, doubt_of_errors, rate_beyond
 from simulator.models.network.kinds import FITS
 from simulator.models.network.kinds.kind import Fit, Fitted, MessageModel, Parameter
 from simulator.models.network.network_model import NetworkModel, Spread
@@ -20,12 +20,16 @@ JUMP = 3.0
 EDGE = 1 + 1e-6
 """Factor off a measured size at which nothing is known any more."""
 FOLDS = 10
+MEDIAN_SD, TINY_S = 0.6745, 1e-12
+"""Median size of a normal number of standard deviation 1; least time that is predicted."""
 NEARLY = 0.1
 """A simpler form may be worse than the best by this share of the best's held-out error, and no more."""
 PAIRED = 2.0
 """And by so many standard errors of the paired difference."""
 FAR_OFF = 1.0
 """Held-out errors beyond it are alike: where a break lies between two rows, one line is as wrong as the other."""
+ENDS = (0.5, 1, 2, 3, 4)
+"""Octaves below the largest size beyond which points are held out, to learn how far beyond the last one is known."""
 SPIKE, POOR = 0.25, 0.2
 """Trust below which a point is called a spike, and held-out error above which the fit is called poor."""
 CRITERION = (
@@ -137,12 +141,13 @@ def fit_network(points: NetworkPoints, *, drift: float = DRIFT) -> NetworkFit:
         why = "; ".join(f"{form.name}: {', '.join(form.faults)}" for form in forms)
         raise ScenarioError(f"no form fits these points: {why}")
     chosen = _choose(able, points)
-    form = replace(_form_of(chosen), doubt=_doubt(chosen, points, drift))
-    model = NetworkModel(chosen.name, form, _spread(chosen, points))
+    rate = _rate(chosen, points)
+    form = replace(_form_of(chosen), doubt=_doubt(chosen, points, drift, rate))
+    model = NetworkModel(chosen.name, form, replace(_spread(chosen, points), rate=rate))
     return NetworkFit(points, forms, chosen.name, model, _warnings(chosen, points))
 
 
-def _doubt(chosen: JudgedForm, points: NetworkPoints, drift: float) -> Doubt:
+def _doubt(chosen: JudgedForm, points: NetworkPoints, drift: float, rate: float) -> Doubt:
     """What is not known of the times of the form chosen: held-out errors without the scatter of repetitions."""
     predicted, errors = _form_of(chosen).time_s(points.rows_size_bytes, points.rows_hops), chosen.held_out
     signs = np.where(points.rows_time_s >= predicted, 1.0, -1.0)
@@ -155,8 +160,27 @@ def _doubt(chosen: JudgedForm, points: NetworkPoints, drift: float) -> Doubt:
         count = float(np.median(counts[counts > 1]))
         noise = float(np.sqrt(np.pi / 2) * np.mean(away[repeated]) * np.sqrt(count / (count - 1)))
         sampling = noise * np.sqrt(np.pi / 2 / count)
-    doubt = doubt_of_errors(points.rows_size_bytes, logs, noise=noise, sampling=sampling, drift=drift)
+    doubt = doubt_of_errors(points.rows_size_bytes, logs, noise=noise, sampling=sampling, drift=drift, rate=rate)
     return _with_jumps(doubt, points)
+
+
+def _rate(chosen: JudgedForm, points: NetworkPoints) -> float:
+    """How fast doubt grows beyond the largest size: the chosen form, fitted to smaller sizes, predicts larger ones."""
+    errors = np.zeros(1) if chosen.held_out is None else chosen.held_out
+    usual = max(float(np.median(errors)) / MEDIAN_SD, LEAST_ERROR) ** 2
+    ends = []
+    for octaves in ENDS:
+        out = points.size_bytes > points.sizes[-1] / 2**octaves
+        rows = out[points.point_of_row]
+        try:
+            fitted = FITS[chosen.name].run(points.without(out))
+        except TooFewPoints:
+            break
+        size = points.rows_size_bytes[rows]
+        predicted = np.maximum(fitted.model.time_s(size, points.rows_hops[rows]), TINY_S)
+        distance = np.log(size / points.size_bytes[~out].max())
+        ends.append((np.log(points.rows_time_s[rows] / predicted), np.full(size.size, usual), distance))
+    return rate_beyond(ends)
 
 
 def _with_jumps(doubt: Doubt, points: NetworkPoints) -> Doubt:

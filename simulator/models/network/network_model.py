@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri
 
 from simulator.base.arrays import Flags, Floats, Vector
 from simulator.base.documents import FormError, Record, at, named, read
@@ -28,6 +29,8 @@ class Spread(Record):
     hop_range: Vector
     residuals: Vector | None = None
     """Logarithms of measured over fitted times, of the same rows; None in files of before."""
+    rate: float = 0.0
+    """Standard deviation of the log time per unit of log size beyond what was measured; 0 in files of before."""
 
     def contradicted(self, size_bytes: Floats, hops: Floats) -> tuple[Floats, Floats]:
         """How far the rows next to each size, on either side, lie below and above what was fitted; factors."""
@@ -55,7 +58,8 @@ class Spread(Record):
         low, high = np.log1p(self.size_range)
         beyond = np.maximum(np.maximum(low - at, at - high), 0.0)
         far = np.maximum(np.maximum(self.hop_range[0] / hops, hops / self.hop_range[1]), 1.0)
-        return np.asarray(width * (1 + beyond) * far)
+        more = np.expm1(self.rate * beyond * ndtri((1 + level) / 2))
+        return np.asarray(np.hypot(width * (1 + beyond) * far, more))
 
     def is_outside(self, size_bytes: Floats, hops: Floats) -> Flags:
         """Where nothing was measured on one side."""

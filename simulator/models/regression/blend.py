@@ -24,6 +24,7 @@ from simulator.base.documents import FLAT, Data, read, to_dict
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
 from simulator.models.choice import odds
+from simulator.models.doubt import rate_beyond
 from simulator.models.file import rows_of
 from simulator.models.regression.candidates import (
     NOISE_SD,
@@ -68,10 +69,6 @@ NEGLIGIBLE = 1e-4
 """Weight below which a candidate is left out."""
 RATE = 0.02
 """Doubt of the log time per unit of log distance outside of the runs, of models written before it was learnt."""
-RATES = np.array([0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64])
-"""Such rates that are tried."""
-USUAL_RATE, RATE_SD = 0.03, 1.5
-"""Their lognormal prior."""
 MAX_CELLS = 256
 """More cells than this are thinned to representatives before the structures are weighed."""
 _MEMBERS = ("extra", "alike", "weight", "mode", "covariance", "variance", "freedom", "inflation")
@@ -390,7 +387,7 @@ def _rate(fitted: Posterior, seen: Flags, weights: Floats, prior: Floats, logs: 
     `seen`: cells that all runs, then each split, see; (1 + splits, cells).
     `prior`: logarithms of the odds of the candidates of one split.
     """
-    evidence = -0.5 * (np.log(RATES / USUAL_RATE) / RATE_SD) ** 2
+    ends = []
     for split, inside in enumerate(seen[1:], start=1):
         mine = slice(split * len(prior), (split + 1) * len(prior))
         weight = odds(prior + 0.5 * fitted.evidence[mine])
@@ -399,11 +396,8 @@ def _rate(fitted: Posterior, seen: Flags, weights: Floats, prior: Floats, logs: 
         spread = ((fitted.covariance[mine] @ slopes) * slopes).sum(axis=1)
         middle = weight @ missed
         expected = weight @ (spread + fitted.variance[mine, None] / weights[~inside] + (missed - middle) ** 2)
-        variance = expected + (RATES[:, None] * beyond_hull(logs[inside], logs[~inside])) ** 2
-        worth = min(float(np.count_nonzero(~inside)), FORWARD_WORTH)
-        evidence -= 0.5 * worth * (np.log(variance) + middle**2 / variance).mean(axis=1)
-    chances = odds(evidence)
-    return float(np.exp(chances @ np.log(RATES) / chances.sum()))
+        ends.append((middle, expected, beyond_hull(logs[inside], logs[~inside])))
+    return rate_beyond(ends)
 
 
 def _prior_odds(extras: tuple[Extra, ...]) -> Floats:

@@ -1,5 +1,7 @@
 """Calibrations end with one sentence: whether the model is usable, for what, how well known, and what to do if not."""
 
+import re
+
 import pytest
 
 from advisor import wording
@@ -18,7 +20,7 @@ def test_a_calibration_ends_with_its_verdict(apportion, kind):
     code, out, _ = apportion("calibrate", kind, "--replay", REPLAYED[kind])
     assert code == 0
     assert out.splitlines()[-1].startswith("verdict: usable for ")
-    assert " are known to " in out.splitlines()[-1]
+    assert re.search(r" are known to .* from \S+ to \S+ (elements|bytes|words), ", out.splitlines()[-1])
 
 
 @pytest.mark.parametrize(
@@ -41,3 +43,10 @@ def test_a_verdict_says_what_to_do_where_it_is_not_good(error, lacking, begin, e
     assert said.startswith(begin)
     assert said.endswith(end)
     assert lacking in said
+
+
+def test_a_verdict_names_its_range_and_what_happens_outside():
+    reach = wording.reach_text(64, 4096, "elements", 0.25)
+    said = wording.verdict(wording.SPEEDS, 0.04, by="doubt", reach=reach)
+    assert said.endswith("from 64 to 4.1e+03 elements, at twice the largest to 25 % unless something new begins there")
+    assert wording.reach_text(1, 8, "words", None) == " from 1 to 8 words, nothing says how well beyond"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from simulator.base.errors import ScenarioError
+from simulator.calibration import read_shipped_table
 from simulator.models.network import KnotsModel, PacketisedModel, PiecewiseModel, fit_network, make_points
 
 NOISE = 0.02
@@ -228,3 +229,35 @@ def test_breaks_are_exact_for_a_small_table():
     }
     best = min(tried, key=tried.__getitem__)
     assert np.searchsorted(sizes, found.breaks_bytes, side="right").tolist() == list(best[1:3])
+
+
+def test_what_smaller_sizes_missed_of_larger_ones_widens_intervals_beyond_all():
+    """Times that bend for good are foreseen worse than a line; inside of the sizes that changes nothing."""
+    straight = drawn(LINE, SIZES, [1], 3)
+    bent = straight[0], straight[1], straight[2] * np.maximum(straight[0] / 2**14, 1.0) ** 0.5
+    models = [fit_network(make_points(*rows)).model for rows in (straight, bent)]
+    assert models[1].spread.rate > 2 * models[0].spread.rate
+    for model in models:
+        doubts = model.form.doubt.at(SIZES[-1] * np.array([1.0, 2.0, 4.0]))
+        assert np.all(np.diff(doubts) > 0)
+        steady = replace(model, spread=replace(model.spread, rate=0.0))
+        asked = np.array([64.0, 4 * SIZES[-1]])
+        inside, beyond = model.predict(asked).high_s / steady.predict(asked).high_s
+        assert inside == 1 < beyond
+    again = type(models[1]).from_dict(models[1].to_dict())
+    assert again.spread.rate == models[1].spread.rate
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["tcp", "unix", "pipe"])
+def test_smaller_messages_of_recorded_tables_predict_larger_ones(name):
+    table = read_shipped_table(f"papers/characterisation_{name}.csv")
+    size, time_s = table.numbers("bytes"), table.numbers("one_way_s")
+    held = []
+    for last in np.unique(size)[7:-1]:
+        seen, asked = size <= last, (last < size) & (size <= 4 * last)
+        found = fit_network(make_points(size[seen], np.ones(seen.sum()), time_s[seen])).model.predict(
+            size[asked], level=0.9
+        )
+        held += ((found.low_s <= time_s[asked]) & (time_s[asked] <= found.high_s)).tolist()
+    assert np.mean(held) >= 0.7
