@@ -51,8 +51,10 @@ class Rules:
     order: Literal["fcfs", "sjf", "ljf", "wfp3", "unicep", "f1"] = option(
         "Of the queue; ties as submitted.", only_without("policy"), default="fcfs"
     )
-    backfill: Literal["none", "easy", "conservative"] = option(
-        "Who may pass whom.", only_without("policy"), default="easy"
+    backfill: Literal["none", "easy", "conservative", "replanned"] = option(
+        "Who may pass whom; conservative keeps its promises, replanned makes all anew at each end.",
+        only_without("policy"),
+        default="easy",
     )
     candidates: Literal["order", "shortest"] = option(
         "How easy tries those that may pass: as queued, or shortest first.",

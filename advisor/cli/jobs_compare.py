@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 MAYBE_LOG = argument("A stream, as for jobs run; or none with --model.", None, metavar="LOG", **INPUT)
 Replications = Annotated[int, REPLICATIONS]
-PolicyWords = Annotated[str, typer.Option("--policy", help="In words: easy, sjf easy, conservative named.")]
+PolicyWords = Annotated[str, typer.Option("--policy", help="In words: easy, sjf easy, replanned, conservative named.")]
 STREAMS_APART = 1_000_000
 """Seeds of the streams of a generator: this many for each seed of the command."""
 ROW_BYTES, PAGE_BYTES = 80, 2**20

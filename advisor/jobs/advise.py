@@ -26,6 +26,7 @@ POLICIES = (
     Policy(),
     Policy(candidates="shortest"),
     Policy(backfill="conservative"),
+    Policy(backfill="replanned"),
     Policy(order="sjf"),
     Policy(order="wfp3"),
     Policy(order="unicep"),

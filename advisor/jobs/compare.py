@@ -224,7 +224,7 @@ def read_policy(text: str, *, named: bool = False) -> Policy:
 
 _WORDS: dict[str, tuple[str, ...]] = {
     "order": ("fcfs", "sjf", "ljf", "wfp3", "unicep", "f1"),
-    "backfill": ("easy", "conservative"),
+    "backfill": ("easy", "conservative", "replanned"),
     "candidates": ("shortest",),
     "processors": ("named",),
     "placement": ("fastest", "earliest-finish", "min-min", "memory"),

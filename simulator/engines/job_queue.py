@@ -17,7 +17,7 @@ from simulator.scheduling.estimates import Estimates
 from simulator.scheduling.own import Running, Seen, Waiting, checked_starts
 from simulator.scheduling.passes import Decision, Jobs, Situation
 from simulator.scheduling.places import Cluster, Hole, numbers_of
-from simulator.scheduling.policy import Policy
+from simulator.scheduling.policy import PROMISING, Policy
 from simulator.scheduling.scores import DYNAMIC, LJF, SJF, order_of, score
 
 __all__ = ["JobQueue", "JobRuns", "OwnDecisions"]
@@ -272,7 +272,7 @@ class JobQueue:
         """A job has ended."""
         self.finish[job] = self._ended_at[job] = now
         del self._ends[job]
-        self._freed |= now < self._planned.pop(job)
+        self._freed |= now < self._planned.pop(job) or self._policy.backfill == "replanned"
         self._past[self._user[job]] = (self._past.get(self._user[job], (0, 0))[1], now - int(self.start[job]))
 
     def _correct(self, now: int, ending: frozenset[int] = frozenset()) -> None:
@@ -317,7 +317,7 @@ class JobQueue:
         for job, hole in decided.promises.items():
             if self.promised[job] == NONE:
                 self.promised[job] = hole.start
-        if self._policy.backfill == "conservative":
+        if self._policy.backfill in PROMISING:
             self._promises = decided.promises
             for tick in {hole.start for hole in decided.promises.values()} - self._wakes:
                 self._wakes.add(tick)
@@ -342,7 +342,7 @@ class JobQueue:
     def _start(self, job: int, hole: Hole, now: int) -> None:
         self.start[job], self.choice[job], self.estimate[job] = now, hole.choice, hole.lasting
         self.pes[job] = hole.pes
-        if self._policy.backfill == "conservative" and self.promised[job] == NONE:
+        if self._policy.backfill in PROMISING and self.promised[job] == NONE:
             self.promised[job] = now
         places = self._jobs.places
         self._kind[job] = 0 if places is None else places.slowest(hole.pes)

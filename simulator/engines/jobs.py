@@ -15,7 +15,7 @@ from simulator.programs.streams.stream import Stream
 from simulator.scheduling.estimates import Estimates, JobTimes
 from simulator.scheduling.passes import Decision, Jobs, Situation, decide
 from simulator.scheduling.places import Cluster, Hole, Places, equal_pes, numbers_of
-from simulator.scheduling.policy import Policy
+from simulator.scheduling.policy import PROMISING, Policy
 
 __all__ = ["run_jobs"]
 
@@ -65,7 +65,7 @@ def run_jobs(
 
 def _worth_compiling(jobs: int, policy: Policy) -> bool:
     global _seen  # noqa: PLW0603 - what one process has asked for
-    _seen += jobs * (SLOWER if policy.backfill == "conservative" or policy.processors == "named" else 1)
+    _seen += jobs * (SLOWER if policy.backfill in PROMISING or policy.processors == "named" else 1)
     return _seen >= LOADING
 
 

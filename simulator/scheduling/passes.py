@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from simulator.scheduling.places import CountedProfile, Hole, NamedProfile, Places
-from simulator.scheduling.policy import Policy
+from simulator.scheduling.policy import PROMISING, Policy
 
 __all__ = ["Decision", "Jobs", "Situation", "decide"]
 
@@ -64,8 +64,8 @@ class Decision:
 
 def decide(policy: Policy, jobs: Jobs, seen: Situation) -> Decision:
     """One pass of a policy."""
-    if policy.backfill == "conservative":
-        return _kept(jobs, seen)
+    if policy.backfill in PROMISING:
+        return _kept(jobs, seen, anew=seen.corrected or (seen.freed and policy.backfill == "replanned"))
     if jobs.places is not None:
         together = policy.placement == "min-min"
         return _least_first(jobs, seen, jobs.places) if together else _named(policy, jobs, seen, jobs.places)
@@ -162,10 +162,10 @@ def _running(jobs: Jobs, seen: Situation) -> NamedProfile:
     return profile
 
 
-def _kept(jobs: Jobs, seen: Situation) -> Decision:
-    """Conservative: everybody has a promise, and nobody's gets worse."""
-    book = _Book(jobs, seen)
-    if seen.corrected:
+def _kept(jobs: Jobs, seen: Situation, *, anew: bool) -> Decision:
+    """Conservative: everybody has a promise, and nobody's gets worse, unless all are made anew."""
+    book = _Book(jobs, seen, {} if anew else dict(seen.promises))
+    if anew:
         for job in seen.queue:
             book.put(job)
     else:
@@ -183,8 +183,8 @@ def _kept(jobs: Jobs, seen: Situation) -> Decision:
 class _Book:
     """Promises of a conservative policy and what they leave free."""
 
-    def __init__(self, jobs: Jobs, seen: Situation) -> None:
-        self._jobs, self.promises = jobs, {} if seen.corrected else dict(seen.promises)
+    def __init__(self, jobs: Jobs, seen: Situation, promises: dict[int, Hole]) -> None:
+        self._jobs, self.promises = jobs, promises
         self._profile: CountedProfile | NamedProfile
         if jobs.places is None:
             self._profile = CountedProfile(seen.now, jobs.pes)

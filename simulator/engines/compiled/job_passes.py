@@ -28,8 +28,8 @@ from simulator.engines.compiled.job_state import (
 )
 from simulator.engines.costs import LAST_TICK
 
-NO_BACKFILL, EASY, CONSERVATIVE = range(3)
-BACKFILLS = {"none": NO_BACKFILL, "easy": EASY, "conservative": CONSERVATIVE}
+NO_BACKFILL, EASY, CONSERVATIVE, REPLANNED = range(4)
+BACKFILLS = {"none": NO_BACKFILL, "easy": EASY, "conservative": CONSERVATIVE, "replanned": REPLANNED}
 RUNNING, DONE, DECIDE, PAST_LAST_TICK = range(4)
 """Statuses: the run goes on, is over, waits for a policy of the user's own, or has passed the last tick."""
 
@@ -72,7 +72,7 @@ def decide(j: State) -> None:
         if j.n[N.SHORTEST]:
             sort_again(j, j.candidates, BY_LENGTH)
     before = j.n[N.STARTED]
-    if j.n[N.BACKFILL] == CONSERVATIVE:
+    if j.n[N.BACKFILL] >= CONSERVATIVE:
         keep_promises(j)
     elif j.n[N.WORDS] == 0:
         pass_counted(j)
@@ -213,21 +213,21 @@ def put(j: State, job: int) -> None:
 
 @subroutine
 def keep_promises(j: State) -> None:
-    """Conservative: everybody has a promise, and nobody's gets worse."""
+    """Conservative: everybody has a promise, and nobody's gets worse, unless all are made anew."""
     now = j.n[N.NOW]
+    anew = j.n[N.CORRECTED] == 1 or (j.n[N.FREED] == 1 and j.n[N.BACKFILL] == REPLANNED)
     forget_past(j)
-    if j.n[N.CORRECTED]:  # promises may not fit any more: all are made again
+    if anew:  # promises may not fit any more
         profile_of_running(j)
         j.n[N.RISING] = 0
-    again = j.n[N.FREED] or j.n[N.CORRECTED]
-    for place in range(j.n[N.QUEUED] if again else 0):
+    for place in range(j.n[N.QUEUED] if anew or j.n[N.FREED] else 0):
         job = j.queue[place]
-        if j.promise[job] == NONE and not j.n[N.CORRECTED]:
+        if j.promise[job] == NONE and not anew:
             continue
-        if not j.n[N.CORRECTED]:
+        if not anew:
             take(j, j.promise[job], j.promise[job] + j.estimate[job], job, GIVE)
         put(j, job)
-    if not j.n[N.CORRECTED]:
+    if not anew:
         for job in range(j.n[N.SEEN], j.n[N.NEXT]):
             put(j, job)
     j.n[N.WAKE] = LAST_TICK

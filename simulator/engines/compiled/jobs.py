@@ -11,6 +11,7 @@ from simulator.engines.compiled.job_passes import (
     DECIDE,
     DONE,
     PAST_LAST_TICK,
+    REPLANNED,
     RUNNING,
     decide,
     start,
@@ -37,7 +38,7 @@ from simulator.engines.job_queue import JobRuns, OwnDecisions
 from simulator.programs.streams.stream import Stream
 from simulator.scheduling.estimates import Estimates
 from simulator.scheduling.places import FASTEST_FIRST, Cluster, groups_of
-from simulator.scheduling.policy import Policy
+from simulator.scheduling.policy import PROMISING, Policy
 from simulator.scheduling.scores import DYNAMIC, ORDERS
 
 TO_LIMIT, BY_STEPS, BY_QUANTILE = range(3)
@@ -90,7 +91,7 @@ def _next_tick(j: State) -> int:
         found = min(found, j.finish[j.ending[0]])
     if j.n[N.LATE] > 0:
         found = min(found, j.planned[j.late[0]])
-    if j.n[N.BACKFILL] == CONSERVATIVE:
+    if j.n[N.BACKFILL] >= CONSERVATIVE:
         found = min(found, j.n[N.WAKE])
     return found
 
@@ -98,7 +99,7 @@ def _next_tick(j: State) -> int:
 @callee
 def _instant(j: State) -> bool:
     """All that is due: ends, corrections, submissions; whether a pass follows."""
-    now, any_due = j.n[N.NOW], j.n[N.BACKFILL] == CONSERVATIVE and j.n[N.WAKE] <= j.n[N.NOW]
+    now, any_due = j.n[N.NOW], j.n[N.BACKFILL] >= CONSERVATIVE and j.n[N.WAKE] <= j.n[N.NOW]
     while j.n[N.ENDING] > 0 and j.finish[j.ending[0]] == now:
         _end(j)
         any_due = True
@@ -120,7 +121,7 @@ def _one_event(j: State) -> bool:
     if j.n[N.ENDING] > 0 and j.finish[j.ending[0]] == now:
         _end(j)
         return True
-    return j.n[N.BACKFILL] == CONSERVATIVE and j.n[N.WAKE] <= now
+    return j.n[N.BACKFILL] >= CONSERVATIVE and j.n[N.WAKE] <= now
 
 
 @callee
@@ -150,9 +151,11 @@ def _end(j: State) -> None:
     j.n[N.ENDING] -= 1
     end_running(j, job)
     j.n[N.USED] -= j.size[j.choice[job]]
+    if j.n[N.BACKFILL] == REPLANNED:
+        j.n[N.FREED] = 1
     if j.n[N.NOW] < j.planned[job]:
         j.n[N.FREED] = 1
-        if j.n[N.BACKFILL] == CONSERVATIVE:
+        if j.n[N.BACKFILL] >= CONSERVATIVE:
             take(j, j.n[N.NOW], j.planned[job], job, GIVE)
     if j.user[job] >= 0:
         j.older[j.user[job]] = j.last[j.user[job]]
@@ -316,7 +319,7 @@ def _own(values: Ints) -> Ints:
 
 def _rows(jobs: int, pes: int, policy: Policy) -> int:
     """Rows that a profile can need: one for each edge of what runs and what is promised."""
-    if policy.backfill == "conservative":
+    if policy.backfill in PROMISING:
         return 2 * jobs + 4
     return 2 * min(jobs, pes) + 4 if policy.placement != "min-min" else 2 * jobs + 4
 

@@ -79,7 +79,7 @@ class Oracle:
         self.source, self.correction = source, correction
         self.coming, self.queue, self.running = list(self.jobs), [], []
         self.history = {}
-        self.ended_early = self.plans_moved = False
+        self.ended_early = self.ended = self.plans_moved = False
         self.now = 0
 
     # What happens when
@@ -139,6 +139,7 @@ class Oracle:
     def terminate(self, job):
         self.running.remove(job)
         self.history.setdefault(job.user, []).append(job.run)
+        self.ended = True
         self.ended_early = self.ended_early or job.planned_end > self.now
 
     # Estimates
@@ -216,13 +217,13 @@ class Oracle:
     # One pass
 
     def plan(self, arriving):
-        if self.backfill == "conservative":
+        if self.backfill in {"conservative", "replanned"}:
             self.keep_promises(arriving)
         else:
             self.start_in_order()
             if self.queue and self.backfill == "easy":
                 self.backfill_named() if self.named else self.backfill_counted()
-        self.ended_early = self.plans_moved = False
+        self.ended_early = self.ended = self.plans_moved = False
 
     def holders(self):
         """Jobs that hold PEs from now on: not those whose planned end is now."""
@@ -282,7 +283,7 @@ class Oracle:
     # Promises
 
     def keep_promises(self, arriving):
-        if self.plans_moved:
+        if self.plans_moved or (self.backfill == "replanned" and self.ended):
             for job in self.queue:
                 job.promise, job.reserved = None, []
             for job in self.in_order():

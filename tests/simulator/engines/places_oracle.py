@@ -128,13 +128,13 @@ class PlacesOracle(Oracle):
     # One pass
 
     def plan(self, arriving):
-        if self.backfill == "conservative":
+        if self.backfill in {"conservative", "replanned"}:
             self.keep_promises(arriving)
         elif self.placement == "min-min":
             self.least_first()
         else:
             self.head_and_others()
-        self.ended_early = self.plans_moved = False
+        self.ended_early = self.ended = self.plans_moved = False
 
     def head_and_others(self):
         held, head = self.held_by_running(), None
@@ -183,7 +183,7 @@ class PlacesOracle(Oracle):
             job.promised = job.promise
 
     def keep_promises(self, arriving):
-        if self.plans_moved:
+        if self.plans_moved or (self.backfill == "replanned" and self.ended):
             for job in self.queue:
                 job.promise = None
             for job in self.in_order():

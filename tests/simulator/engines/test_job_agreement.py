@@ -13,7 +13,13 @@ from tests.simulator.engines.job_cases import ENGINES, difference, drawn_jobs, s
 from tests.simulator.engines.jobs_oracle import SECOND, CloseCallError, oracle
 
 ORDERS = ("fcfs", "sjf", "ljf", "wfp3", "unicep", "f1")
-BACKFILLS = (("none", "order"), ("easy", "order"), ("easy", "shortest"), ("conservative", "order"))
+BACKFILLS = (
+    ("none", "order"),
+    ("easy", "order"),
+    ("easy", "shortest"),
+    ("conservative", "order"),
+    ("replanned", "order"),
+)
 MODES = (("counted", "instant"), ("counted", "event"), ("named", "instant"))
 PLANS = (
     ("limit", "steps"),
@@ -27,7 +33,7 @@ PLANS = (
 LIMITLESS = (("exact", "steps"), ("given", "steps"), ("given", "quantile"))
 CHOICES = tuple(product(ORDERS, PLANS))
 STREAMS, MANY = 42, 250
-"""Per way of backfilling and mode, of which there are 12; some close calls are left out."""
+"""Per way of backfilling and mode, of which there are 15; some close calls are left out."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,13 @@ from tests.simulator.engines.places_oracle import PlacesOracle
 
 ENGINES = ("process", "compiled")
 PLACEMENTS = ("lowest", "fastest", "earliest-finish", "min-min", "memory")
-BACKFILLS = (("none", "order"), ("easy", "order"), ("easy", "shortest"), ("conservative", "order"))
+BACKFILLS = (
+    ("none", "order"),
+    ("easy", "order"),
+    ("easy", "shortest"),
+    ("conservative", "order"),
+    ("replanned", "order"),
+)
 ORDERS = ("fcfs", "sjf", "ljf", "wfp3", "unicep", "f1")
 PLANS = (
     ("exact", "steps"),

@@ -307,7 +307,7 @@ def check_engines(seeds, scenario):
         here = scenario(("none", "fair", "fifo")[seed % 3], loads=("fast", "slow")[: seed % 4])
         stream = drawn_stream(draw)
         policy = {
-            "backfill": str(draw.choice(["none", "easy", "conservative"])),
+            "backfill": str(draw.choice(["none", "easy", "conservative", "replanned"])),
             "placement": str(draw.choice(["lowest", "fastest", "min-min", "earliest-finish"])),
         }
         one, other = (together(here, stream, engine, replication=1, **policy) for engine in ENGINES)
