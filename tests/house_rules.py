@@ -52,7 +52,7 @@ LINES = {
     "advisor/advise": (9_368, 8_019),
     "advisor/verification advisor/whatif": (3_930, 3_653),
     "advisor/quickstart advisor/cluster": (1_145, 900),
-    "advisor/jobs": (2_015, 1_765),
+    "advisor/jobs": (1_996, 1_746),
     "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_023, 5_105),
     "advisor/reproduce": (1_976, 1_980),
     "advisor/cli": (6_257, 4_914),

@@ -18,6 +18,8 @@ __all__ = ["Backtest", "Both", "Tried", "backtest"]
 Floats = NDArray[np.float64]
 LEAST_KNOWN = 0.5
 """Share of the jobs whose wait the log must tell, or there is nothing to compare with."""
+FEWEST = 100
+"""Jobs whose waits say whether a simulation is right."""
 NEARLY_S = 60.0
 """Added to waits before their ratio is taken: nobody minds a second or ten."""
 WITHIN = 1.25
@@ -86,12 +88,12 @@ class Backtest:
 
 
 def backtest(stream: Stream, setting: Setting, estimates: Estimates) -> Backtest | None:
-    """Simulate a log under each of `POLICIES` and compare waits; None for one that does not tell them, or applications.
+    """Simulate a log under each of `POLICIES` and compare waits; None for one that tells few, or applications.
 
     `estimates`: what policies plan with.
     """
     known = ~np.isnan(stream.wait_s)
-    if setting.scenario is not None or stream.applications or np.mean(known) < LEAST_KNOWN:
+    if setting.scenario is not None or stream.applications or known.sum() < max(FEWEST, LEAST_KNOWN * len(stream)):
         return None
     runs = {one.name: setting.run(stream, one, estimates) for one in POLICIES}
     waits = {name: found.wait_s[known] for name, found in runs.items()}

@@ -118,13 +118,17 @@ def capacity(
         spare = np.quantile(drawn, (1 + level) / 2) - drawn.mean()
         return bool(value(itself, pes) + spare <= target.most)
 
-    pes = fewest(lambda number: value(itself, number) <= target.most, stream, base.pes)
+    if (pes := fewest(lambda number: value(itself, number) <= target.most, stream, base.pes)) is None:
+        raise ScenarioError("--target: not even with PEs for all jobs at once is it kept; ask for less")
     surely = fewest(keeps_surely, stream, pes) if enough else None
     return Capacity(target, base.pes, pes, value(itself, pes), surely)
 
 
-def drains_from(stream: Stream, base: Alternative) -> int:
-    """The fewest PEs with which nothing says that the queue of a stream grows; see `job_metrics.overload`."""
+def drains_from(stream: Stream, base: Alternative) -> int | None:
+    """The fewest PEs with which nothing says that the queue of a stream grows; None if no number is enough.
+
+    See `job_metrics.overload`.
+    """
     itself = job_draws.Drawn(stream, np.arange(len(stream)))
 
     def drains(pes: int) -> bool:
@@ -133,16 +137,16 @@ def drains_from(stream: Stream, base: Alternative) -> int:
     return fewest(drains, stream, base.pes)
 
 
-def fewest(good: Callable[[int], bool], stream: Stream, start: int) -> int:
+def fewest(good: Callable[[int], bool], stream: Stream, start: int) -> int | None:
     """The fewest PEs that are good, from those of the largest job on, if all numbers above a good one are.
 
-    Raises ScenarioError if not even PEs for all jobs at once are.
+    None if not even PEs for all jobs at once are.
     """
     least, most = int(stream.processors.max()), int(stream.processors.sum())
     bad, found = least - 1, max(start, least)
     while not good(found):
         if found >= most:
-            raise ScenarioError("--target: not even with PEs for all jobs at once is it kept; ask for less")
+            return None
         bad, found = found, min(2 * found, most)
     while found - bad > 1:
         middle = (bad + found) // 2

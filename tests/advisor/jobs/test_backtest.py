@@ -70,6 +70,7 @@ def test_whole_nodes_are_said():
 
 def test_a_log_without_waits_is_not_tested():
     assert found_of(stream()) is None
+    assert found_of(logged(stream(count=200), POLICIES[0]).first(90)) is None, "too few jobs"
     few = logged(stream(), POLICIES[0])
     waits = np.where(np.arange(len(few)) % 3 == 0, few.wait_s, np.nan)
     assert found_of(few.take(np.arange(len(few)), wait_s=waits)) is None

@@ -84,7 +84,10 @@ def test_what_is_no_target_is_refused(text, words):
 
 def test_what_nobody_can_keep_is_refused():
     made = stream()
+    assert fewest(lambda _pes: False, made, PES) is None
+    at_once = made.take(np.arange(50), submit_s=np.arange(50.0))
+    assert drains_from(at_once, base()) is None, "all is submitted at once"
     with pytest.raises(ScenarioError, match="not even with PEs for all jobs at once"):
-        fewest(lambda _pes: False, made, PES)
+        capacity(at_once, base(), read_target("mean turnaround 1s"), **HOW)
     with pytest.raises(ScenarioError, match="no job takes up to 0 PEs"):
         capacity(made, base(), read_target("mean wait 1h for jobs up to 0 PEs"), **HOW)
