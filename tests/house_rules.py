@@ -43,7 +43,7 @@ LINES = {
     "simulator/programs": (6_397, 6_397),
     "simulator/scheduling": (2_020, 1_900),
     "simulator/scenario_file": (7_089, 5_957),
-    "simulator/engines": (11_835, 11_333),
+    "simulator/engines": (11_841, 11_339),
     "simulator/results": (4_688, 4_266),
     "simulator/experiments": (1_709, 1_589),
     "simulator/calibration": (14_089, 13_316),

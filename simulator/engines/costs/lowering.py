@@ -570,7 +570,7 @@ def _block(
         data_rows=tuple(rows for _, rows in data),
         contention=platform.network.contention,
         sharing=sharing_of(scenario, columns, placement, pages(scenario, columns, placement), tick_s=tick_s),
-        quotas=quotas_of(platform, draws, tick_s=tick_s),
+        quotas=quotas_of(platform, draws, polls=columns.polls, tick_s=tick_s),
         **_moving(platform, columns, placement, tick_s=tick_s),
     )
 

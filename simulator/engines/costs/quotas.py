@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simulator.base.errors import ScenarioError
 from simulator.engines.costs.ticks import Ticks, to_ticks
 from simulator.platform.nodes import Platform
 from simulator.scenario_file.truths import Draws
@@ -27,8 +28,10 @@ class Quotas:
         return replace(self, phases=self.phases[rows])
 
 
-def quotas_of(platform: Platform, draws: Draws, *, tick_s: float) -> Quotas | None:
+def quotas_of(platform: Platform, draws: Draws, *, polls: bool, tick_s: float) -> Quotas | None:
     """The quotas of a platform; None where none grants less than its PEs have.
+
+    Raises ScenarioError if a program polls on PEs that share a quota: who waits could use it up for ever.
 
     `draws`: of the replications.
     """
@@ -37,6 +40,9 @@ def quotas_of(platform: Platform, draws: Draws, *, tick_s: float) -> Quotas | No
         cores, period = sum(platform.pes[pe].cores for pe in pes), int(to_ticks(quota.period_s, tick_s))
         budget = int(to_ticks(quota.cpu * quota.period_s, tick_s))
         if budget < period * cores:
+            if polls and len(pes) > 1:
+                where = f"platform: PEs {platform.pes[pes[0]].name} and {platform.pes[pes[1]].name} share a quota"
+                raise ScenarioError(f"{where}, and the program polls while it waits; give each PE a quota of its own")
             members.append(pes)
             budgets.append(budget)
             periods.append(period)

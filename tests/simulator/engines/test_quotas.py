@@ -81,6 +81,15 @@ def test_a_group_of_several_pes_has_one_quota():
     assert finish(rows, pes) == [24, 24, 3, 8]
 
 
+def test_a_program_that_polls_is_refused_where_pes_share_a_quota():
+    """Who waits would use up each period's two ticks while the load has the other PE, and neither would ever end."""
+    shared, load = Quota(0.5, 4.0, "box"), Load(LoadTrace(np.array([0.0, 2.0]), np.array([1.0, 0.0]), 4.0), "idle")
+    rows, pes = [[Recv(1)], [Compute(5, 1.0), Send(0, 0)]], [pe("a", shared), pe("b", shared, load=load)]
+    with pytest.raises(ScenarioError, match="PEs a and b share a quota, and the program polls while it waits; give"):
+        finish(rows, pes, polls=True)
+    assert finish(rows, pes)[1] == 11 + 1  # its message lasts a tick
+
+
 def test_a_load_leaves_less_of_a_period_but_no_less_of_the_quota():
     """Half of the PE: the five ticks take ten; a load that leaves less than the quota decides alone."""
     half, tenth = (Load(LoadTrace(np.zeros(1), np.array([share]), 1e6), "given") for share in (0.5, 0.1))
