@@ -55,7 +55,7 @@ LINES = {
     "advisor/jobs": (1_996, 1_746),
     "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_023, 5_105),
     "advisor/reproduce": (1_976, 1_980),
-    "advisor/cli": (6_257, 4_914),
+    "advisor/cli": (6_304, 4_961),
 }
 """Lines of Python that rooms may have, and shall have. The first number is only ever lowered, until it is the second; a
 new capability raises both, see `simulator/DESIGN.md`. `python -m tests.house_rules` prints where they stand."""

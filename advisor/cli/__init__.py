@@ -48,7 +48,7 @@ def _run(arguments: list[str]) -> int:
 
         return run(arguments)
     except ApportionError as error:
-        shown = error.lines if len(error.lines) <= MOST_FAULTS else error.lines[: MOST_FAULTS - 1]
+        shown = error.lines if len(error.lines) <= MOST_FAULTS + 1 else error.lines[:MOST_FAULTS]
         for line in shown:
             ending.say(f"error: {line}")
         if len(shown) < len(error.lines):

@@ -65,6 +65,8 @@ def partition(units: int, speeds: Speeds | str | Path, method: str = "functional
     `method`: one of `METHODS`.
     `options`: what else that method takes.
     """
+    if method == "proportional":
+        raise ScenarioError("--method proportional is called by-speed now; give by-speed")
     if method not in METHODS:
         raise ScenarioError(f"--method {method!r} is not known; give {', '.join(METHODS)}")
     if not isinstance(speeds, Speeds):

@@ -32,6 +32,11 @@ def test_fupermod_s_file_has_each_device_s_units(tmp_path, document):
     assert [int(count) for *_, count in rows] == units
 
 
+def test_an_old_name_of_a_method_is_refused_with_the_new_one(apportion):
+    code, _, err = apportion("advise", TUTORIAL, "--units", "10", "--method", "proportional")
+    assert (code, err) == (2, "error: --method proportional is called by-speed now; give by-speed\n")
+
+
 def test_options_reach_their_methods(document):
     assert document("--method", "grid2d", "--matrix", "200x1000")["rows"] == 200
     assert document("--method", "banded", "--objective", "cvar")["objective"] == "cvar"
