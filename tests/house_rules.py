@@ -37,7 +37,7 @@ CLOCKS = {
 
 LINES = {
     "simulator/base": (5_104, 3_704),
-    "simulator/models": (11_845, 11_645),
+    "simulator/models": (11_849, 11_649),
     "simulator/load_traces": (2_050, 2_030),
     "simulator/platform": (4_813, 4_403),
     "simulator/programs": (6_397, 6_397),

@@ -13,7 +13,7 @@ from advisor.cli import ending, signs
 
 _OF_PATHS = {errno.EACCES, errno.EINVAL, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.EISDIR}
 """Errors of a path that was only asked about: the user's to mend."""
-MOST_FAULTS = 20
+MOST_FAULTS = 100
 """Lines of faults that are shown."""
 
 

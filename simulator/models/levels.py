@@ -6,7 +6,7 @@ time of the slowest of many is then that of the slow levels, whatever the middle
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,9 @@ from simulator.base import randomness
 from simulator.base.arrays import Floats, Matrix, Vector
 from simulator.base.documents import Record
 from simulator.base.errors import ScenarioError
-from simulator.models.load import LoadTrace
+
+if TYPE_CHECKING:
+    from simulator.models.load import LoadTrace
 
 MOST = 32
 """Levels at a size: so that the slowest of some hundred PEs is at one that was seen."""
@@ -68,7 +70,7 @@ class Levels(Record):
         found = map_coordinates(np.log(self.factors), where.reshape(2, -1), order=1, mode="nearest")
         return np.asarray(np.exp(found).reshape(where.shape[1:]))
 
-    def trace(self, size: float) -> LoadTrace:
+    def trace(self, size: float) -> "LoadTrace":
         """The share of the quickest level's speed that a PE has over time at a problem size.
 
         Each level has the same time in all, and each stay its own length. Where in it a PE starts is to be drawn.
@@ -77,6 +79,8 @@ class Levels(Record):
         """
         if self.lasts_s is None:
             raise ScenarioError("levels: it is not known how long one lasts, so that there is no trace of them")
+        from simulator.models.load import LoadTrace  # what measures loads no more than it needs
+
         factors, draws = self.at(size, middles(self.factors.shape[1])), randomness.stream(0, "levels")
         order = np.concatenate([draws.permutation(factors.size) for _ in range(TURNS)])
         stays = draws.standard_exponential(order.size)

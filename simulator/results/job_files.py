@@ -139,7 +139,7 @@ def _times(jobs: Stream | JobRuns) -> tuple[Sequence[object], ...]:
     """Submission, wait and run time, processors and status of each job."""
     if isinstance(jobs, Stream):
         unknown = [UNKNOWN] * len(jobs)
-        return _seconds(jobs.submit_s), unknown, _seconds(jobs.run_s), jobs.processors.tolist(), unknown
+        return _seconds(jobs.submit_s), _seconds(jobs.wait_s), _seconds(jobs.run_s), jobs.processors.tolist(), unknown
     ticks = (jobs.submit_ticks, jobs.start_ticks - jobs.submit_ticks, jobs.finish_ticks - jobs.start_ticks)
     submit, wait, run = ([_s(time) for time in _nanoseconds(some, jobs.tick_s)] for some in ticks)
     return submit, wait, run, jobs.processors.tolist(), np.where(jobs.killed, FAILED, COMPLETED).tolist()
