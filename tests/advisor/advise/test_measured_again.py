@@ -3,10 +3,12 @@
 import json
 import shlex
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from advisor import recommend
 from advisor.advise import measured_again
 from advisor.advise.explanation.next_measurement import WORTH, Candidate, NextMeasurement
 from advisor.advise.measured_again import just_measured, measure_again, measured_first
@@ -216,7 +218,7 @@ def test_real_runs_on_this_machine_and_asked_again(tmp_path):
     fresh, again = measured_first(
         tmp_path / "s.yaml",
         lambda changes: load_scenario(tmp_path / "s.yaml", changes=changes, oversized=True),
-        {"confirm": 0},
+        partial(recommend, confirm=0),
         budget_s=5,
         tell=told.append,
     )
