@@ -52,7 +52,7 @@ class Rules:
         "Of the queue; ties as submitted.", only_without("policy"), default="fcfs"
     )
     backfill: Literal["none", "easy", "conservative", "replanned"] = option(
-        "Who may pass whom; conservative keeps its promises, replanned makes all anew at each end.",
+        "Who may pass whom; conservative keeps its promises, replanned makes all again at each end of a job.",
         only_without("policy"),
         default="easy",
     )

@@ -95,12 +95,12 @@ def backtest(stream: Stream, setting: Setting, estimates: Estimates) -> Backtest
     known = ~np.isnan(stream.wait_s)
     if setting.scenario is not None or stream.applications or known.sum() < max(FEWEST, LEAST_KNOWN * len(stream)):
         return None
-    runs = {one.name: setting.run(stream, one, estimates) for one in POLICIES}
-    waits = {name: found.wait_s[known] for name, found in runs.items()}
+    waits = {one.name: setting.run(stream, one, estimates).wait_s[known] for one in POLICIES}
     log_s, stream = stream.wait_s[known], stream.take(known)
     tried = sorted((Tried(name, _factor(log_s, wait_s)) for name, wait_s in waits.items()), key=lambda one: one.factor)
     name = tried[0].policy
-    week, size = (stream.submit_s // WEEK_S).astype(np.int64), np.searchsorted(SIZES, stream.processors, side="right")
+    week = ((stream.submit_s - stream.submit_s[0]) // WEEK_S).astype(np.int64)
+    size = np.searchsorted(SIZES, stream.processors, side="right")
     by_week = _groups([f"week {number + 1}" for number in range(week.max() + 1)], week, log_s, waits[name])
     weights = np.array([one.jobs for one in by_week])
     apart = np.array([math.log(_apart(one.log, one.simulated)) for one in by_week])
@@ -108,12 +108,11 @@ def backtest(stream: Stream, setting: Setting, estimates: Estimates) -> Backtest
         policy=name,
         tried=tuple(tried),
         wait_s=_both("mean wait in s", log_s, waits[name]),
-        slowdown=_both("bounded slowdown", _slowdown(stream, log_s), job_metrics.bounded_slowdown(runs[name])[known]),
+        slowdown=_both("bounded slowdown", *(_slowdown(stream, wait_s) for wait_s in (log_s, waits[name]))),
         utilisation=Both(
             "utilisation",
             len(stream),
-            _utilisation(stream, log_s, setting.pes),
-            _utilisation(stream, waits[name], setting.pes),
+            *(_utilisation(stream, wait_s, setting.pes) for wait_s in (log_s, waits[name])),
         ),
         weekly=math.exp(float(np.average(apart, weights=weights))),
         by_size=_groups(_size_names(), size - 1, log_s, waits[name]),
@@ -169,7 +168,8 @@ def _reasons(stream: Stream, wait_s: Floats, simulated_s: Floats, pes: int) -> l
             f"({percent(usual)} simulated): nodes, reservations, limits of users or priorities may hold it back"
         )
     for field in ("partition", "queue"):
-        count = np.unique(getattr(stream, field)).size
+        named = getattr(stream, field)
+        count = np.unique(named[named >= 0]).size
         if count > 1:
             found.append(f"the log has {count} {field}s, which are taken as one")
     if most > (1 + HELD_BACK) * pes:

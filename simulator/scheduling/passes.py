@@ -65,7 +65,7 @@ class Decision:
 def decide(policy: Policy, jobs: Jobs, seen: Situation) -> Decision:
     """One pass of a policy."""
     if policy.backfill in PROMISING:
-        return _kept(jobs, seen, anew=seen.corrected or (seen.freed and policy.backfill == "replanned"))
+        return _kept(jobs, seen, replan=seen.corrected or (seen.freed and policy.backfill == "replanned"))
     if jobs.places is not None:
         together = policy.placement == "min-min"
         return _least_first(jobs, seen, jobs.places) if together else _named(policy, jobs, seen, jobs.places)
@@ -162,10 +162,10 @@ def _running(jobs: Jobs, seen: Situation) -> NamedProfile:
     return profile
 
 
-def _kept(jobs: Jobs, seen: Situation, *, anew: bool) -> Decision:
-    """Conservative: everybody has a promise, and nobody's gets worse, unless all are made anew."""
-    book = _Book(jobs, seen, {} if anew else dict(seen.promises))
-    if anew:
+def _kept(jobs: Jobs, seen: Situation, *, replan: bool) -> Decision:
+    """Conservative: everybody has a promise, and nobody's gets worse, unless all are made again."""
+    book = _Book(jobs, seen, {} if replan else dict(seen.promises))
+    if replan:
         for job in seen.queue:
             book.put(job)
     else:

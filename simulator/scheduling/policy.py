@@ -12,7 +12,7 @@ __all__ = ["Backfill", "Candidates", "Order", "Placement", "Policy", "Processors
 Order = Literal["fcfs", "sjf", "ljf", "wfp3", "unicep", "f1"]
 Backfill = Literal["none", "easy", "conservative", "replanned"]
 PROMISING = ("conservative", "replanned")
-"""Ways to backfill that promise a start to everybody: one keeps its promises, one plans anew at each end."""
+"""Ways to backfill that promise a start to everybody: one keeps them, one makes all again at each end."""
 Candidates = Literal["order", "shortest"]
 Processors = Literal["counted", "named"]
 Placement = Literal["lowest", "fastest", "earliest-finish", "min-min", "memory"]

@@ -213,21 +213,21 @@ def put(j: State, job: int) -> None:
 
 @subroutine
 def keep_promises(j: State) -> None:
-    """Conservative: everybody has a promise, and nobody's gets worse, unless all are made anew."""
+    """Conservative: everybody has a promise, and nobody's gets worse, unless all are made again."""
     now = j.n[N.NOW]
-    anew = j.n[N.CORRECTED] == 1 or (j.n[N.FREED] == 1 and j.n[N.BACKFILL] == REPLANNED)
+    replan = j.n[N.CORRECTED] == 1 or (j.n[N.FREED] == 1 and j.n[N.BACKFILL] == REPLANNED)
     forget_past(j)
-    if anew:  # promises may not fit any more
+    if replan:  # promises may not fit any more
         profile_of_running(j)
         j.n[N.RISING] = 0
-    for place in range(j.n[N.QUEUED] if anew or j.n[N.FREED] else 0):
+    for place in range(j.n[N.QUEUED] if replan or j.n[N.FREED] else 0):
         job = j.queue[place]
-        if j.promise[job] == NONE and not anew:
+        if j.promise[job] == NONE and not replan:
             continue
-        if not anew:
+        if not replan:
             take(j, j.promise[job], j.promise[job] + j.estimate[job], job, GIVE)
         put(j, job)
-    if not anew:
+    if not replan:
         for job in range(j.n[N.SEEN], j.n[N.NEXT]):
             put(j, job)
     j.n[N.WAKE] = LAST_TICK

@@ -77,3 +77,15 @@ def test_what_is_advised_is_kept_shown_and_found_again(apportion, tmp_path):
     assert "equal where simulated, bit for bit: 2 files" in apportion("rerun", tmp_path / "out")
     apportion(*asked, "-o", tmp_path / "alone.json")
     assert json.loads((tmp_path / "alone.json").read_text())["ranking"] == document["ranking"]
+
+
+def test_a_document_with_many_faults_is_refused_in_a_hundred_lines(apportion, capsys, tmp_path):
+    apportion("advise", RUNS, "--kinds", KINDS, "--size", "6400", "-o", tmp_path)
+    document = json.loads((tmp_path / "advice.json").read_text())
+    del document["estimate_s"]
+    (tmp_path / "advice.json").write_text(json.dumps(document))
+    capsys.readouterr()
+    assert _run(["show", str(tmp_path)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 101
+    assert lines[-1].endswith("more faults like these")

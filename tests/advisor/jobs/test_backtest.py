@@ -54,6 +54,15 @@ def test_two_machines_taken_as_one_are_not_right_and_the_log_says_why():
     assert "the log has 2 partitions, which are taken as one" in found.reasons
 
 
+def test_when_a_log_begins_and_what_it_calls_nothing_do_not_matter():
+    """Seconds since 1970 are no week 1,500, and a queue that some jobs do not name is no second one."""
+    log = logged(stream(), POLICIES[0])
+    some = np.where(np.arange(len(log)) % 2 == 0, 1, -1)
+    later = log.take(np.arange(len(log)), submit_s=log.submit_s + 1.7e9, queue=some)
+    assert found_of(later).by_week == found_of(log).by_week
+    assert not [reason for reason in found_of(later).reasons if "queue" in reason]
+
+
 def test_a_machine_of_another_size_is_said():
     log = logged(stream(load=1.1), POLICIES[0], pes=2 * PES)
     found = found_of(log)
