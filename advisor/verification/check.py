@@ -533,7 +533,8 @@ def _warnings(plan: VerifyPlan, verification: Verification) -> list[str]:
     """PEs that other programs took a part of, and a pull that is not what the scenario says."""
     lines = []
     for number, pe in enumerate(plan.scenario.platform.pes):
-        if plan.command is None and pe.load is None and (share := verification.share_of(number)) < 0.9:
+        alone = plan.command is None and pe.load is None and pe.quota is None
+        if alone and (share := verification.share_of(number)) < 0.9:
             lines.append(f"PE {pe.name}: {share:.0%} of it was left to us: other programs run here")
     if verification.pulls_s:
         parameters = plan.scenario.application.parameters

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from advisor.verification.interleaved import Verification
-from simulator import Configuration, RunSet, Scenario, run
+from simulator import PE, Configuration, RunSet, Scenario, run
 
 Part = Literal["compute", "load", "rest"]
 PARTS: dict[Part, str] = {
@@ -38,7 +38,7 @@ class Residual:
     speed_ratio: float
     """Attained speed of that PE over the predicted one."""
     loaded: bool
-    """Whether the scenario has a load on that PE."""
+    """Whether the scenario has a load or a quota on that PE."""
 
     def of(self, part: Part) -> float:
         """One part of it."""
@@ -89,7 +89,7 @@ def _residual(
     percent, name = 100 / measured_s, scenario.platform.pes[pe].name
     rest = whole - compute - load
     ratio = float(nominal_s / cpu_s[pe])
-    loaded = scenario.platform.pes[pe].load is not None
+    loaded = scenario.platform.pes[pe] != _alone(scenario.platform.pes[pe])
     return Residual(percent * compute, percent * load, percent * rest, name, len(computing), ratio, loaded)
 
 
@@ -100,9 +100,14 @@ def _busy_s(runs: RunSet, name: str, processes: Sequence[int]) -> float:
 
 
 def without_loads(scenario: Scenario) -> Scenario:
-    """The same with all PEs to ourselves."""
-    pes = tuple(pe if pe.load is None else replace(pe, load=None) for pe in scenario.platform.pes)
+    """The same with all PEs to ourselves: computing takes CPU seconds then."""
+    pes = tuple(_alone(pe) for pe in scenario.platform.pes)
     return replace(scenario, platform=replace(scenario.platform, pes=pes))
+
+
+def _alone(pe: PE) -> PE:
+    """A PE without what takes a part of it."""
+    return pe if pe.load is None and pe.quota is None else replace(pe, load=None, quota=None)
 
 
 @dataclass(frozen=True)

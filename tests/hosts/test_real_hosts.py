@@ -53,8 +53,8 @@ def test_one_command_measures_advises_and_verifies(hosts, tmp_path):
     assert {one["name"] for one in found["hosts"]} == {spec.name for spec in SPECS}
     for one, spec in zip(found["hosts"], SPECS, strict=True):
         assert one["available"] == pytest.approx(spec.quota, rel=0.3)  # what the control group grants was seen
-    configurations = {one["name"]: one for one in found["verified"]["configurations"]}
-    advised, now = configurations[found["recommended"]["name"]], configurations[found["now"]["name"]]
+    configurations = {one["name"]: one for one in found["verification"]}
+    advised, now = configurations[found["recommended"]], configurations[found["reference"]]
     assert now["measured_median_s"] > 1.1 * advised["measured_median_s"]
     assert abs(advised["error_percent"]) < 50  # bounds of a noisy machine; the study states the figures
     for spec in SPECS:

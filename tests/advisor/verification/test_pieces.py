@@ -13,6 +13,7 @@ from simulator import (
     Configuration,
     LinkModel,
     Platform,
+    Quota,
     Scenario,
     SpeedBand,
     run,
@@ -62,6 +63,18 @@ def test_runs_as_predicted_and_runs_that_differ_among_themselves_correct_nothing
     assert correct(believed, believed, [Tried(EQUAL, real(believed))]).lines == []
     scattered = real(scenario([2e9, 3e9], 1.2e-4), scatter=0.2)
     assert correct(believed, believed, [Tried(EQUAL, scattered)]).scenario == believed
+
+
+def test_speeds_of_pes_under_quotas_are_those_of_their_cpu_seconds():
+    believed = scenario([2e9, 3e9], 1e-4)
+    pes = tuple(replace(pe, quota=Quota(0.3, 0.002)) for pe in believed.platform.pes)
+    believed = replace(believed, platform=replace(believed.platform, pes=pes))
+    alone_s, under_quotas = real(without_loads(believed))[0].compute, real(believed)
+    runs = tuple(replace(one, compute=alone_s) for one in under_quotas)
+    assert under_quotas[0].compute[0].cpu_s > 1.5 * alone_s[0].cpu_s  # what waits for its quota is not computing
+    found = correct(believed, believed, [Tried(EQUAL, runs)])
+    assert [one.ratio for one in found.pieces] == pytest.approx([1.0, 1.0], rel=1e-6)
+    assert found.lines == []
 
 
 def test_what_no_message_explains_is_left():
