@@ -14,6 +14,8 @@ from tests.simulator.engines.test_quotas import of_run, unit_pe
 CGROUPS = Path("/sys/fs/cgroup/cpu")
 """Version 1."""
 CPU, PERIOD_S, TURNS = 0.37, 0.1, 40
+PAIRS = 8
+"""Of control groups: how their periods lie to each other, which the kernel draws, moves computing by a third."""
 
 pytestmark = [pytest.mark.real, pytest.mark.skipif(not os.access(CGROUPS, os.W_OK), reason="no control groups")]
 
@@ -63,13 +65,15 @@ def real_s(tmp_path, work_s):
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor")
 @pytest.mark.parametrize("work_s", [0.01, 0.02, 0.05])
 def test_lockstep_under_quotas_takes_what_is_simulated(tmp_path, work_s):
-    """Makespans are right within a tenth; computing is simulated up to 15 % too short, the cause is not known.
-
-    An availability of the same mean says that nobody waits: there it takes 6 to 30 % too long.
-    """
-    makespan_s, busy_s = real_s(tmp_path, work_s)
-    runs = run(of_run([unit_pe(name, Quota(CPU, PERIOD_S)) for name in "ab"], TURNS, work_s))
-    simulated_s = float(runs.busy_ticks[0].mean() * runs.tick_s)
-    assert runs.makespan_s.mean() == pytest.approx(makespan_s, rel=0.1)
-    assert simulated_s == pytest.approx(busy_s, rel=0.2)
-    assert simulated_s < TURNS * work_s / CPU
+    """An availability of the same mean says that nobody waits: there computing takes 6 to 30 % too long."""
+    real = np.array([real_s(tmp_path, work_s) for _ in range(PAIRS)])
+    runs = run(of_run([unit_pe(name, Quota(CPU, PERIOD_S)) for name in "ab"], TURNS, work_s), replications=200)
+    computing_s = runs.busy_ticks[0].mean(axis=1) * runs.tick_s
+    print(
+        f"{work_s} s: {real.mean(axis=0)} s in all and computing, {runs.makespan_s.mean():.3f} and {computing_s.mean():.3f} simulated"
+    )
+    assert runs.makespan_s.mean() == pytest.approx(real[:, 0].mean(), rel=0.1)
+    assert computing_s.mean() == pytest.approx(real[:, 1].mean(), rel=0.1)
+    assert computing_s.mean() < TURNS * work_s / CPU
+    inside = (real[:, 1] > 0.95 * computing_s.min()) & (real[:, 1] < 1.05 * computing_s.max())
+    assert inside.all(), real[:, 1]
