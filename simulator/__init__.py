@@ -149,6 +149,11 @@ if TYPE_CHECKING:
     from simulator.scenario_file.written import save_scenario as save_scenario
     from simulator.scheduling import balance as balance
     from simulator.scheduling.estimates import Estimates as Estimates, JobTimes as JobTimes
+    from simulator.scheduling.nodes import (
+        JobNodes as JobNodes,
+        JobPartition as JobPartition,
+        Reservation as Reservation,
+    )
     from simulator.scheduling.places import Cluster as Cluster
     from simulator.scheduling.policy import Policy as Policy
 else:

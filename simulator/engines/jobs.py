@@ -13,6 +13,7 @@ from simulator.engines.job_programs import JobPrograms
 from simulator.engines.job_queue import JobQueue, JobRuns, OwnDecisions
 from simulator.programs.streams.stream import Stream
 from simulator.scheduling.estimates import Estimates, JobTimes
+from simulator.scheduling.nodes import JobNodes
 from simulator.scheduling.passes import Decision, Jobs, Situation, decide
 from simulator.scheduling.places import Cluster, Hole, Places, equal_pes, numbers_of
 from simulator.scheduling.policy import PROMISING, Policy
@@ -29,7 +30,7 @@ _seen = 0
 
 def run_jobs(
     stream: Stream,
-    cluster: Cluster | int,
+    cluster: Cluster | JobNodes | int,
     policy: Policy = Policy(),  # noqa: B008 - frozen
     estimates: Estimates = Estimates(),  # noqa: B008 - frozen
     *,
@@ -43,7 +44,7 @@ def run_jobs(
     get.
 
     `stream`: its jobs in the order of submission.
-    `cluster`: the PEs; a number stands for so many equal ones.
+    `cluster`: the PEs, or nodes with cores; a number stands for so many equal PEs.
     `times`: run times of jobs that are applications or moldable, by number of processes and class of PEs.
     `programs`: what really runs the jobs, in place of `times`, which are then only planned with. Limits kill no such
     job.
@@ -51,6 +52,8 @@ def run_jobs(
     """
     if engine not in {"auto", "process", "compiled"}:
         raise ScenarioError(f"engine: there is no {engine!r}; take auto, process or compiled")
+    if isinstance(cluster, JobNodes):
+        raise ScenarioError("nodes: jobs do not run on nodes yet; give a number of PEs")
     pes = equal_pes(cluster) if isinstance(cluster, int) else cluster
     costs = job_costs(stream, pes, policy, estimates, times)
     if programs is not None:

@@ -56,6 +56,20 @@ class Stream:
     """From submission to start, as the log says it; NaN where nobody knows."""
     application: Ints
     """Row of `applications`, -1 for a duration."""
+    nodes: Ints
+    """So many different nodes with equal shares of the processes and GPUs; 0: wherever there are cores."""
+    gpus: Ints
+    """In all; a job with GPUs says on how many nodes."""
+    exclusive: Ints
+    """1 where the job's nodes are its own, whatever it needs of them."""
+    feature: Ints
+    """That its nodes have, -1 where they need none."""
+    account: Ints
+    qos: Ints
+    preceding: NDArray[Any]
+    """The id of a job that ends before this one joins the queue; -1 or no text where there is none."""
+    think_s: Floats
+    """From that end to then; NaN where nobody knows is none."""
     applications: tuple[JobApplication, ...] = ()
     machine_processors: int | None = None
     """Of the machine that the source describes."""
@@ -139,8 +153,10 @@ def make_stream(
     submitted = np.asarray(submit_s, dtype=np.float64)
     count, sizes = submitted.size, np.asarray(processors, dtype=np.int64)
     unknown, missing = np.full(count, np.nan), np.full(count, MISSING, dtype=np.int64)
-    given: dict[str, Any] = dict.fromkeys(("run_s", "limit_s", "memory_bytes", "wait_s"), unknown)
+    given: dict[str, Any] = dict.fromkeys(("run_s", "limit_s", "memory_bytes", "wait_s", "think_s"), unknown)
     given |= dict.fromkeys(("user", "group", "executable", "queue", "partition", "application"), missing)
+    given |= dict.fromkeys(("feature", "account", "qos", "preceding"), missing)
+    given |= dict.fromkeys(("nodes", "gpus", "exclusive"), np.zeros(count, dtype=np.int64))
     given |= {"least": sizes, "most": sizes, "ids": np.arange(1, count + 1) if ids is None else np.asarray(ids)}
     given |= {key: value for key, value in (("run_s", run_s), ("limit_s", limit_s)) if value is not None} | others
     given |= {"submit_s": submitted, "processors": sizes}

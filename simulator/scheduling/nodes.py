@@ -1,0 +1,125 @@
+"""Nodes with cores, memory and GPUs, their partitions and their reservations, as jobs of a stream ask for them."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from simulator.base.arrays import Flags, Floats, Ints
+from simulator.base.errors import ScenarioError, meant
+
+__all__ = ["NO_LIMIT_MIB", "JobNodes", "JobPartition", "Reservation"]
+
+NO_LIMIT_MIB = 2**40
+"""Memory of a node that limits nobody: more than all jobs ask for, and sums of it stay whole numbers of 64 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class JobPartition:
+    """Nodes that jobs ask for by a name; partitions may share nodes."""
+
+    name: str
+    members: Ints
+    """Numbers of its nodes."""
+    limit_s: float = np.inf
+    """No job runs for longer, whatever its own limit."""
+    max_nodes: int | None = None
+    """More than these no job may ask for."""
+    tier: int = 1
+    """Jobs of a higher tier are looked at first, where the policy looks at it."""
+    exclusive: bool = False
+    """Whether its jobs take nodes whole."""
+    default: bool = False
+    """Whether jobs go there that name no partition."""
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """What no job may use for a while, as it is under maintenance; seconds of the stream.
+
+    Raises ScenarioError unless it ends after it begins.
+    """
+
+    begin_s: float
+    end_s: float
+    nodes: tuple[int, ...] = ()
+    """Numbers of nodes; none means all of them."""
+    pes: int | None = None
+    """How many, where PEs are counted; None means all of them."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.begin_s < self.end_s < np.inf:
+            raise ScenarioError(
+                f"reservation {self.begin_s:g} to {self.end_s:g} s: it must begin at 0 or later and end after that"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class JobNodes:
+    """Nodes by number; arrays (node,). All are equally fast.
+
+    Raises ScenarioError for arrays of different lengths, nodes without cores, and partitions of unknown nodes.
+    """
+
+    names: tuple[str, ...]
+    cores: Ints
+    memory_mib: Ints
+    """`NO_LIMIT_MIB` where nothing limits jobs."""
+    gpus: Ints
+    weight: Ints
+    """Light nodes are taken first, of equal ones those with low numbers."""
+    features: tuple[tuple[str, ...], ...] = ()
+    """Of each node; none at all means none of any node."""
+    partitions: tuple[JobPartition, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
+    prices_per_hour: Floats | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            raise ScenarioError("nodes: there is no node; give at least one")
+        for name in ("cores", "memory_mib", "gpus", "weight"):
+            if (size := getattr(self, name).size) != len(self.names):
+                raise ScenarioError(f"nodes: {name} has {size} entries; give one for each of {len(self.names)} nodes")
+        if self.features and len(self.features) != len(self.names):
+            raise ScenarioError(f"nodes: give features of each of {len(self.names)} nodes, or none")
+        if np.any(self.cores < 1) or np.any(self.memory_mib < 0) or np.any(self.gpus < 0):
+            raise ScenarioError("nodes: a node has no core, or less memory or fewer GPUs than none; leave it out")
+        used = [one.members.tolist() for one in self.partitions] + [list(one.nodes) for one in self.reservations]
+        if any(not 0 <= number < len(self.names) for members in used for number in members):
+            raise ScenarioError("nodes: a partition or a reservation has a node that there is not; number them from 0")
+
+    @property
+    def count(self) -> int:
+        """How many cores."""
+        return int(self.cores.sum())
+
+    @cached_property
+    def capacity(self) -> Ints:
+        """Cores, memory and GPUs; (node, 3)."""
+        return np.stack([self.cores, self.memory_mib, self.gpus], axis=1).astype(np.int64)
+
+    @cached_property
+    def order(self) -> Ints:
+        """Numbers of nodes in the order in which they are taken; (node,)."""
+        return np.lexsort((np.arange(len(self.names)), self.weight)).astype(np.int64)
+
+    def partition(self, name: str | None) -> JobPartition | None:
+        """By name; the default one for None. No partition means all nodes.
+
+        Raises ScenarioError for a name that there is not.
+        """
+        if not self.partitions:
+            return None
+        for one in self.partitions:
+            if one.name == name or (name is None and one.default):
+                return one
+        if name is None:
+            return None
+        names = [one.name for one in self.partitions]
+        raise ScenarioError(f"there is no partition {name!r}; take {', '.join(names)}{meant(name, names)}")
+
+    def with_features(self, wanted: str) -> Flags:
+        """Which nodes have a feature, one of several `a|b`, or all of several `a&b`; (node,)."""
+        either = [set(one.strip().split("&")) for one in wanted.split("|")]
+        features = self.features or ((),) * len(self.names)
+        return np.array([any(every <= set(own) for every in either) for own in features])
