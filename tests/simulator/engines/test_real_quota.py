@@ -69,9 +69,8 @@ def test_lockstep_under_quotas_takes_what_is_simulated(tmp_path, work_s):
     real = np.array([real_s(tmp_path, work_s) for _ in range(PAIRS)])
     runs = run(of_run([unit_pe(name, Quota(CPU, PERIOD_S)) for name in "ab"], TURNS, work_s), replications=200)
     computing_s = runs.busy_ticks[0].mean(axis=1) * runs.tick_s
-    print(
-        f"{work_s} s: {real.mean(axis=0)} s in all and computing, {runs.makespan_s.mean():.3f} and {computing_s.mean():.3f} simulated"
-    )
+    simulated = runs.makespan_s.mean(), computing_s.mean()
+    print(f"{work_s} s: {real.mean(axis=0)} s in all and computing, {simulated} simulated")
     assert runs.makespan_s.mean() == pytest.approx(real[:, 0].mean(), rel=0.1)
     assert computing_s.mean() == pytest.approx(real[:, 1].mean(), rel=0.1)
     assert computing_s.mean() < TURNS * work_s / CPU
