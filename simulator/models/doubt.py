@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simulator.base import ties
 from simulator.base.arrays import Floats, Vector
 from simulator.base.documents import Data, Record
 from simulator.base.errors import ScenarioError
@@ -31,6 +32,15 @@ RATES = np.array([0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64])
 """Standard deviations per unit of log distance from what was measured that are tried."""
 USUAL_RATE, RATE_SD = 0.03, 1.5
 """Their lognormal prior."""
+FEWEST_SPREADS = 4
+"""Points with repetitions whose spreads say how noise goes with the size or the time."""
+SPIKE = 6.0
+"""Squares count as no larger than so many times the expected one: an outlier is no growth."""
+GROWTH_STEPS = 12
+MOST_POWER, POWER_SD = 3.0, 1.0
+"""Largest power of the noise's variance, and its prior standard deviation."""
+SURELY = 2.0
+"""Standard errors by which that power has to be away from 0."""
 SPLIT_WORTH = 3.0
 """Most observations that one end that was held out counts for: what lies beyond it errs together."""
 
@@ -97,7 +107,7 @@ def noise_and_doubt(doubt: Doubt | None, noise: "Noise | None" = None, *, sizes:
     """
     if doubt is None and noise is None:
         return "noise and doubt are one: all between low and high is doubt"
-    parts = [] if noise is None else [f"noise {100 * noise.sd:.1f} %"]
+    parts = [] if noise is None else [f"noise {_shown_sd(noise)} %"]
     if noise is not None and noise.levels is not None:
         parts.append(f"levels of PEs ({noise.levels})")
     if doubt is not None:
@@ -108,6 +118,12 @@ def noise_and_doubt(doubt: Doubt | None, noise: "Noise | None" = None, *, sizes:
     return ", ".join(parts)
 
 
+def _shown_sd(noise: "Noise") -> str:
+    ends = 100 * noise.sd * (np.ones(1) if noise.spreads is None else noise.spreads)
+    shown = [f"{sd:.1f}" for sd in (ends[0], ends[-1])]
+    return " to ".join(dict.fromkeys(shown))
+
+
 @dataclass(frozen=True)
 class Noise(Record):
     """How the time of one run differs from its truth: factors that are equally likely, tails kept."""
@@ -116,8 +132,20 @@ class Noise(Record):
     """Ascending, above 0: factor k of n is the quantile (k + 1/2) / n; straight lines between."""
     levels: Levels | None = None
     """Which of them belong to a size, and how long a PE keeps one; None: alike at every size, and for one run."""
+    sizes: Vector | None = None
+    """Ascending problem sizes at which `spreads` are stated; None: noise is the same at every size."""
+    spreads: Vector | None = None
+    """What logarithms of factors are multiplied with there; straight in log-log between, constant beyond."""
 
     def __post_init__(self) -> None:
+        if (self.sizes is None) != (self.spreads is None):
+            raise ScenarioError("noise: sizes and spreads go together; give both or none")
+        if self.sizes is not None and self.spreads is not None:
+            if self.sizes.ndim != 1 or self.sizes.shape != self.spreads.shape or not self.sizes.size:
+                raise ScenarioError("noise: sizes and spreads need equal lengths, at least one of each")
+            both = np.concatenate((self.sizes, self.spreads))
+            if np.any(np.diff(self.sizes) <= 0) or not (np.all(np.isfinite(both)) and np.all(both > 0)):
+                raise ScenarioError("noise: sizes and spreads have to be finite and above 0, and sizes ascend")
         if self.factors.ndim != 1 or not self.factors.size or not np.all(np.isfinite(self.factors)):
             raise ScenarioError("noise: factors have to be finite numbers, at least one")
         if self.factors[0] <= 0 or np.any(np.diff(self.factors) < 0):
@@ -139,12 +167,56 @@ class Noise(Record):
         """
         if self.levels is not None and size is not None:
             return self.levels.at(size, position)
-        return np.asarray(np.interp(np.asarray(position, np.float64), middles(self.factors.size), self.factors))
+        factors = np.interp(np.asarray(position, np.float64), middles(self.factors.size), self.factors)
+        return np.asarray(factors if size is None else factors ** self.spread(size))
+
+    def spread(self, size: ArrayLike) -> Floats:
+        """What logarithms of factors are multiplied with at sizes of any shape."""
+        if self.sizes is None or self.spreads is None:
+            return np.ones(np.shape(size))
+        known = np.log(self.sizes), np.log(self.spreads)
+        return np.asarray(np.exp(np.interp(np.log(np.asarray(size, np.float64)), *known)))
+
+    def spread_as(self, several: Sequence["Noise"], shares: ArrayLike, scales: ArrayLike = 1.0) -> "Noise":
+        """The same with spreads between those of several noises, by their shares.
+
+        `scales`: what the sizes of each are multiplied with first.
+        """
+        by = np.broadcast_to(np.asarray(scales, np.float64), len(several))
+        known = [one.sizes * scale for one, scale in zip(several, by, strict=True) if one.sizes is not None]
+        if not known:
+            return self
+        sizes = np.unique(np.concatenate(known))
+        logs = [np.log(one.spread(sizes / scale)) for one, scale in zip(several, by, strict=True)]
+        return replace(self, sizes=sizes, spreads=np.exp(np.asarray(shares, np.float64) @ np.array(logs)))
 
     @property
     def sd(self) -> float:
         """Standard deviation of the logarithm."""
         return float(np.std(np.log(self.factors)))
+
+
+def growth_of(where: Floats, squares: Floats, degrees: Floats) -> float:
+    """Power of a quantity by which the standard deviation of noise goes with it; 0 where that may be chance.
+
+    Drawn towards 0, as few points show it.
+
+    `where`: logarithms of the quantity; (n,).
+    `squares`: of deviations there, per degree of freedom.
+    `degrees`: of freedom that each has.
+    """
+    away = where - np.average(where, weights=degrees + ties.SAME)
+    information = float(degrees @ away**2) / 2
+    if information < FEWEST_SPREADS / 2 or not squares.any():
+        return 0.0
+    power, level = 0.0, float(np.average(squares, weights=degrees))
+    for _ in range(GROWTH_STEPS):
+        ratios = np.minimum(squares / (level * np.exp(power * away)), SPIKE)
+        level *= float(np.average(ratios, weights=degrees))
+        power = float(np.clip(power + degrees @ (away * (ratios - 1)) / 2 / information, -MOST_POWER, MOST_POWER))
+    if power**2 * information < SURELY**2:
+        return 0.0
+    return power / 2 / (1 + 1 / (information * POWER_SD**2))
 
 
 def rate_beyond(missed: Sequence[tuple[Floats, Floats, Floats]]) -> float:

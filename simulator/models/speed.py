@@ -370,7 +370,7 @@ def _blended(bands: Sequence[SpeedBand], scales: Sequence[float], shares: Floats
         logs = sum(share * np.log(noise.at(places)) for noise, share in zip(noises, shares, strict=True))
         levels = [noise.levels for noise in noises if noise.levels is not None]
         both = Levels.mixed(levels, scales) if len(levels) == len(bands) else None
-        found["noise"] = Noise(np.exp(logs), both)
+        found["noise"] = Noise(np.exp(logs), both).spread_as(noises, shares, scales)
     return found
 
 

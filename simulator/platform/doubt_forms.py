@@ -56,8 +56,13 @@ class NoiseForm(Form):
     """Factors on the time that are equally likely, ascending."""
     levels: LevelsForm | None = None
     """Which of them belong to a problem size, and how long a PE keeps one; if left out, drawn for each run."""
+    sizes: list[_Factor] | None = None
+    """Problem sizes in elements, ascending, at which `spreads` are given; if left out, noise is alike at every size."""
+    spreads: list[_Factor] | None = None
+    """What logarithms of factors are multiplied with at each of them; straight in log-log between, constant beyond."""
 
     def noise(self) -> Noise:
         """The noise that it says."""
         levels = None if self.levels is None else self.levels.levels()
-        return Noise(np.array(self.factors, np.float64), levels)
+        sizes, spreads = (None if said is None else np.array(said, np.float64) for said in (self.sizes, self.spreads))
+        return Noise(np.array(self.factors, np.float64), levels, sizes, spreads)

@@ -24,7 +24,7 @@ from simulator.calibration.bands.build import BuiltBand
 from simulator.calibration.bands.levels import AtOnce, fit_levels, who_share
 from simulator.calibration.bench.measurement import Measurement
 from simulator.calibration.history.coverage import widened
-from simulator.models.doubt import DRIFT, Doubt, Noise
+from simulator.models.doubt import DRIFT, FEWEST_SPREADS, SURELY, Doubt, Noise, growth_of
 from simulator.models.speed import LEAST_HALF_WIDTH
 
 NORMAL_90 = 1.6448536269514722
@@ -62,6 +62,8 @@ class Scatter:
     """Standard deviation of the logarithm of each point's median; (points,)."""
     alike: float
     """Correlation of a repetition with the one before it, 0 where none shows."""
+    power: float = 0.0
+    """Of the size by which the scatter goes with it; factors are those of the middle size."""
 
 
 def scatter_of(points: Sequence[Measurement]) -> Scatter:
@@ -75,6 +77,10 @@ def scatter_of(points: Sequence[Measurement]) -> Scatter:
     counts = np.array([max(1.0, row.size * (1 - alike) / (1 + alike)) for row in logs])
     if not several:
         return Scatter(np.zeros(0), np.full(len(points), np.nan), 0.0)
+    power = _power(points, logs, counts)
+    spreads = np.exp(power * (np.log([point.size for point in points]) - _middle(points)))
+    logs = [row / spread for row, spread in zip(logs, spreads, strict=True)]
+    several = [row for row in logs if row.size > 1]
     stretch = [_stretch(count) for row, count in zip(logs, counts, strict=True) if row.size > 1]
     pooled = np.sort(_stretched(several, stretch))
     sd = _spread(pooled)
@@ -82,7 +88,26 @@ def scatter_of(points: Sequence[Measurement]) -> Scatter:
     degrees = counts - 1
     each = np.sqrt((PRIOR * sd**2 + degrees * own**2) / (PRIOR + degrees))
     median = np.sqrt(1 + (np.pi / 2 - 1) * np.maximum(0.0, 1 - 2 / counts))  # of a median over that of a mean
-    return Scatter(np.exp(pooled), each * median / np.sqrt(counts), alike)
+    return Scatter(np.exp(pooled), each * spreads * median / np.sqrt(counts), alike, power)
+
+
+def _power(points: Sequence[Measurement], logs: Sequence[Floats], counts: Floats) -> float:
+    """Power of the size by which repetitions scatter; 0 where that may be chance or, by ranks, spikes."""
+    rows = [
+        (np.log(point.size), np.var(row, ddof=1), count - 1)
+        for point, row, count in zip(points, logs, counts, strict=True)
+        if count > 1
+    ]
+    if len(rows) < FEWEST_SPREADS:
+        return 0.0
+    where, squares, degrees = np.array(rows).T
+    alike = abs(float(np.corrcoef(np.argsort(np.argsort(squares)), np.arange(squares.size))[0, 1]))
+    return growth_of(where, squares, degrees) if alike * np.sqrt(squares.size - 1) >= SURELY else 0.0
+
+
+def _middle(points: Sequence[Measurement]) -> float:
+    """Logarithm of the middle size."""
+    return float(np.median(np.log([point.size for point in points])))
 
 
 def _by_visits(points: Sequence[Measurement]) -> Scatter:
@@ -177,7 +202,9 @@ def apart(built: BuiltBand, *, drift: float = DRIFT, half_width: float | None = 
     unknown = np.log1p(half_width or LEAST_HALF_WIDTH) / NORMAL_90
     sampling = np.where(np.isnan(scatter.sampling), unknown, scatter.sampling)
     visits = between_visits(curve, sampling)
-    sampling = np.sqrt(sampling**2 + visits**2 + _of_noise(scatter.factors) ** 2)
+    noise = _noise(scatter, points, visits)
+    of_noise = 0.0 if noise is None else _of_noise(scatter.factors) * noise.spread([point.size for point in points])
+    sampling = np.sqrt(sampling**2 + visits**2 + of_noise**2)
     sizes, parts = _parts(built, curve, sampling, drift)
     slack = 1 + ties.SAME  # sizes come from logarithms
     inside = (sizes * slack >= points[0].size) & (sizes <= points[-1].size * slack)
@@ -185,7 +212,6 @@ def apart(built: BuiltBand, *, drift: float = DRIFT, half_width: float | None = 
     whole = sum(variances.values())
     sources = {name: variance / whole for name, variance in variances.items() if variance > 0}
     doubt = widened(Doubt(sizes, np.sqrt(sum(np.square(sd) for sd in parts.values())), sources=sources), learnt)
-    noise = _noise(scatter.factors, visits)
     return replace(built, band=replace(built.band, doubt=doubt, noise=noise).shown())
 
 
@@ -222,14 +248,19 @@ def with_levels(built: BuiltBand, runs: AtOnce | None) -> BuiltBand:
     return replace(built, band=band, doubts=(*built.doubts, *who_share(runs)))
 
 
-def _noise(factors: Floats, visits: float) -> Noise | None:
+def _noise(scatter: Scatter, points: Sequence[Measurement], visits: float) -> Noise | None:
     """Equally likely factors, with what differs from visit to visit; None where nothing was repeated."""
+    factors = scatter.factors
     if not factors.size:
         return None
     places, count = (np.arange(factors.size) + 0.5) / factors.size, min(factors.size, MOST_FACTORS)
     logs = np.interp((np.arange(count) + 0.5) / count, places, np.log(factors))
     sd = _spread(logs)
-    return Noise(np.exp(_stretched([logs], [np.hypot(sd, visits) / sd]) if sd > 0 else logs))
+    noise = Noise(np.exp(_stretched([logs], [np.hypot(sd, visits) / sd]) if sd > 0 else logs))
+    if not scatter.power:
+        return noise
+    ends = np.array([points[0].size, points[-1].size])
+    return replace(noise, sizes=ends, spreads=np.exp(scatter.power * (np.log(ends) - _middle(points))))
 
 
 def _of_noise(factors: Floats) -> float:

@@ -9,7 +9,7 @@ from simulator.base import ties
 from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.models.choice import TooFewPoints, choose, held_out, mean_and_most, schwarz, standard_error
-from simulator.models.doubt import DRIFT, Doubt, doubt_of_errors, rate_beyond
+from simulator.models.doubt import DRIFT, Doubt, doubt_of_errors, growth_of, rate_beyond
 from simulator.models.network.kinds import FITS
 from simulator.models.network.kinds.kind import Fit, Fitted, MessageModel, Parameter
 from simulator.models.network.network_model import NetworkModel, Spread
@@ -282,7 +282,8 @@ def _spread(form: JudgedForm, points: NetworkPoints) -> Spread:
     sizes, hops = points.rows_size_bytes[order], points.rows_hops[order]
     ends = np.asarray(points.sizes[[0, -1]]), np.asarray(points.distances[[0, -1]])
     residuals = np.log(points.rows_time_s[order] / _form_of(form).time_s(sizes, hops))
-    return Spread(sizes, hops, held_out[order], *ends, residuals)
+    power = growth_of(np.log1p(sizes), held_out[order] ** 2, np.ones(sizes.size))
+    return Spread(sizes, hops, held_out[order], *ends, residuals, power=power)
 
 
 def _warnings(chosen: JudgedForm, points: NetworkPoints) -> tuple[str, ...]:

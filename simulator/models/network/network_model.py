@@ -31,6 +31,8 @@ class Spread(Record):
     """Logarithms of measured over fitted times, of the same rows; None in files of before."""
     rate: float = 0.0
     """Standard deviation of the log time per unit of log size beyond what was measured; 0 in files of before."""
+    power: float = 0.0
+    """Of the size by which errors go with it where that is no chance; 0 in files of before."""
 
     def contradicted(self, size_bytes: Floats, hops: Floats) -> tuple[Floats, Floats]:
         """How far the rows next to each size, on either side, lie below and above what was fitted; factors."""
@@ -50,12 +52,13 @@ class Spread(Record):
         """Relative half width that holds `level` of the held-out errors at the nearest sizes; wider outside."""
         count = min(self.size_bytes.size, max(NEAREST, self.size_bytes.size // 3))
         known, at = np.log1p(self.size_bytes), np.log1p(size_bytes)
-        width = np.empty(at.shape)
+        errors, width = self.relative_errors * np.exp(-self.power * known), np.empty(at.shape)
         for place, x in np.ndenumerate(at):
             nearest = np.argsort(np.abs(known - x), kind="stable")[:count]
             rank = min(int(np.ceil(level * (count + 1))), count)  # one more: the next error may be the largest
-            width[place] = np.sort(self.relative_errors[nearest])[rank - 1]
+            width[place] = np.sort(errors[nearest])[rank - 1]
         low, high = np.log1p(self.size_range)
+        width *= np.exp(self.power * np.clip(at, low, high))
         beyond = np.maximum(np.maximum(low - at, at - high), 0.0)
         far = np.maximum(np.maximum(self.hop_range[0] / hops, hops / self.hop_range[1]), 1.0)
         more = np.expm1(self.rate * beyond * ndtri((1 + level) / 2))

@@ -24,7 +24,7 @@ from simulator.base.documents import FLAT, Data, read, to_dict
 from simulator.base.errors import ScenarioError
 from simulator.base.formula import Formula, parse
 from simulator.models.choice import odds
-from simulator.models.doubt import rate_beyond
+from simulator.models.doubt import FEWEST_SPREADS, growth_of, rate_beyond
 from simulator.models.file import rows_of
 from simulator.models.regression.candidates import (
     NOISE_SD,
@@ -52,17 +52,8 @@ CALIBRATION_WEIGHT = 4.0
 """Forward errors of unit size that the calibration starts from."""
 EFFICIENCY = 0.37
 """What a robust spread of so many deviations is worth, as a share of them (that of a median absolute deviation)."""
-FEWEST_RANGES = 4
-"""Cells with repetitions from which their ranges say how noise goes with the time."""
 MOST_DEGREES = 3.0
 """Of freedom that a range is worth."""
-SPIKE = 6.0
-"""Squares count as no larger than so many times the expected one: an outlier is no growth."""
-NOISE_STEPS = 12
-MOST_POWER, POWER_SD = 3.0, 1.0
-"""Largest power of the time of the noise's variance, and its prior standard deviation."""
-SURELY = 2.0
-"""Standard errors by which that power has to be away from 0."""
 GROWS = float(np.log(4))
 """Logarithm of the time beyond the runs up to which the noise goes on growing."""
 NEGLIGIBLE = 1e-4
@@ -319,24 +310,13 @@ def _growth(whole: Cells, cells: Cells, residuals: Floats, freedom: float) -> fl
     `freedom`: of their variance.
     """
     several = (whole.runs > 1) & (whole.high_s > whole.low_s) & (whole.low_s > 0)
-    if np.count_nonzero(several) >= FEWEST_RANGES:
+    if np.count_nonzero(several) >= FEWEST_SPREADS:
         time_s, degrees = whole.time_s[several], np.minimum(whole.runs[several] - 1.0, MOST_DEGREES)
         squares = np.log(whole.high_s[several] / whole.low_s[several]) ** 2 / degrees
     else:
         time_s, squares = cells.time_s, residuals**2
         degrees = np.full(time_s.size, min(max(freedom - NOISE_WEIGHT, 0.0) / time_s.size, 1.0))
-    away = np.log(time_s) - np.average(np.log(time_s), weights=degrees + ties.SAME)
-    information = float(degrees @ away**2) / 2
-    if information < FEWEST_RANGES / 2 or not squares.any():
-        return 0.0
-    power, level = 0.0, float(np.average(squares, weights=degrees))
-    for _ in range(NOISE_STEPS):
-        ratios = np.minimum(squares / (level * np.exp(power * away)), SPIKE)
-        level *= float(np.average(ratios, weights=degrees))
-        power = float(np.clip(power + degrees @ (away * (ratios - 1)) / 2 / information, -MOST_POWER, MOST_POWER))
-    if power**2 * information < SURELY**2:
-        return 0.0
-    return power / 2 / (1 + 1 / (information * POWER_SD**2))
+    return growth_of(np.log(time_s), squares, degrees)
 
 
 def _forward_masks(design: Design, cells: Cells) -> Flags:

@@ -211,7 +211,8 @@ def _rounded(band: SpeedBand) -> SpeedBand:
 
 def _rounded_noise(noise: Noise) -> Noise:
     levels = noise.levels and replace(noise.levels, factors=_digits(noise.levels.factors))
-    return Noise(_digits(noise.factors), levels)
+    spreads = None if noise.spreads is None else _digits(noise.spreads)
+    return replace(noise, factors=_digits(noise.factors), levels=levels, spreads=spreads)
 
 
 def _digits(values: Floats) -> Floats:

@@ -174,7 +174,8 @@ def _common_noise(bands: Sequence[SpeedBand]) -> Noise | None:
     places = (np.arange(count) + 0.5) / count
     levels = [noise.levels for noise in noises if noise.levels is not None]
     common = Levels.mixed(levels) if len(levels) == len(bands) else None
-    return Noise(np.quantile([noise.at(places) for noise in noises], places), common)
+    pooled = Noise(np.quantile([noise.at(places) for noise in noises], places), common)
+    return pooled.spread_as(noises, np.full(len(noises), 1 / len(noises)))
 
 
 def shared_by(members: Sequence[CalibratedNode]) -> tuple[CalibratedNode | None, tuple[Data, ...], Data]:

@@ -248,6 +248,20 @@ def test_what_smaller_sizes_missed_of_larger_ones_widens_intervals_beyond_all():
     assert again.spread.rate == models[1].spread.rate
 
 
+def test_intervals_are_as_wide_as_messages_of_their_size_scatter():
+    """Short messages scatter by 20 %, long ones by 2 %: each third of them is held as often as was asked for."""
+    rng, size = np.random.default_rng(8), np.repeat(2.0 ** np.arange(4, 24), 3)
+    sds = 0.2 * 10 ** -((np.log2(size) - 4) / 19)
+    held, widths = [], []
+    for _ in range(8):
+        once, again = ((2e-5 + 1e-9 * size) * np.exp(sds * rng.standard_normal(size.size)) for _ in range(2))
+        found = fit_network(make_points(size, np.ones(size.size), once)).model.predict(size, level=0.9)
+        held.append((found.low_s <= again) & (again <= found.high_s))
+        widths.append(np.log(found.high_s / found.low_s)[[0, -1]])
+    assert np.all(np.abs(np.mean(np.reshape(held, (8, 4, 15)), axis=(0, 2)) - 0.92) < 0.08)
+    assert np.divide(*np.median(widths, axis=0)) > 4
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["tcp", "unix", "pipe"])
 def test_smaller_messages_of_recorded_tables_predict_larger_ones(name):

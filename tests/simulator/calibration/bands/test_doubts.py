@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from simulator.base.errors import ScenarioError
 from simulator.calibration.bands import BuiltBand, CutRule, Measurement, apart, beside_load, build
 from simulator.calibration.bands.doubts import scatter_of
 from simulator.models.doubt import DRIFT, Doubt, Noise
@@ -107,6 +108,46 @@ def test_of_two_repetitions_the_noise_is_not_half_of_what_it_is():
     rng = np.random.default_rng(2)
     band = apart(joined(points_of(np.exp(0.05 * rng.standard_normal((300, 2)))))).band
     assert band.noise.sd == pytest.approx(0.05, rel=0.1)
+
+
+def repeated(rng, power, count=12):
+    """Points of five repetitions whose scatter goes with a power of the size, 4 % at the middle one."""
+    sizes = np.geomspace(1e3, 1e7, count)
+    sds = 0.04 * (sizes / 1e5) ** power
+    logs = sds[:, np.newaxis] * rng.standard_normal((count, 5))
+    rows = zip(sizes.tolist(), np.exp(logs).tolist(), strict=True)
+    return [Measurement.of_times(size, size, tuple(row), tuple(row), sum(row)) for size, row in rows], sds
+
+
+@pytest.mark.parametrize("power", [-0.3, 0.3])
+def test_runs_of_every_size_lie_in_the_noise_where_it_goes_with_the_size(power):
+    rng, ends = np.random.default_rng(11), np.array([1e3, 1e7])
+    held, ratios = [], []
+    for _ in range(40):
+        points, sds = repeated(rng, power)
+        band = apart(joined(points), drift=0.0).band
+        ratios.append(np.log(np.divide(*band.noise.spread(ends[::-1]))) / np.log(1e4))
+        low, high = band.run_interval(ends)
+        runs = ends / np.exp(sds[[0, -1]] * rng.standard_normal((50, 2)))
+        held.append(np.mean((low <= runs) & (runs <= high), axis=0))
+    assert np.median(ratios) == pytest.approx(power, rel=0.25)
+    assert np.all((np.mean(held, axis=0) > 0.85) & (np.mean(held, axis=0) < 0.97))
+
+
+def test_noise_stays_the_same_at_every_size_where_no_test_says_otherwise():
+    rng = np.random.default_rng(12)
+    found = [apart(joined(repeated(rng, 0.0)[0])).band.noise.sizes is not None for _ in range(60)]
+    assert np.mean(found) <= 0.1
+
+
+def test_noise_by_size_is_written_scaled_and_drawn():
+    noise = Noise(np.exp([-0.1, 0.0, 0.1]), sizes=np.array([10.0, 1000.0]), spreads=np.array([2.0, 0.5]))
+    assert np.array_equal(Noise.from_dict(noise.to_dict()).spreads, noise.spreads)
+    assert np.log(noise.at(1.0, [1.0, 10.0, 100.0, 1e6])) == pytest.approx([0.2, 0.2, 0.1, 0.05])
+    other = noise.spread_as([noise, Noise(noise.factors)], [0.5, 0.5], [10.0, 1.0])
+    assert other.spread([100.0, 1e4]) == pytest.approx(np.sqrt([2.0, 0.5]))
+    with pytest.raises(ScenarioError, match="sizes and spreads go together"):
+        Noise(noise.factors, sizes=noise.sizes)
 
 
 def test_the_error_of_a_median_is_what_medians_scatter_by():
