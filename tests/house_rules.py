@@ -40,7 +40,7 @@ LINES = {
     "simulator/models": (11_905, 11_705),
     "simulator/load_traces": (2_050, 2_030),
     "simulator/platform": (4_818, 4_408),
-    "simulator/programs": (6_414, 6_414),
+    "simulator/programs": (6_442, 6_442),
     "simulator/scheduling": (2_150, 2_030),
     "simulator/scenario_file": (7_091, 5_959),
     "simulator/engines": (11_846, 11_344),

@@ -531,13 +531,12 @@ def _pairs_in_order(compared: Sequence[Comparison]) -> float | None:
 
 def _warnings(plan: VerifyPlan, verification: Verification) -> list[str]:
     """PEs that other programs took a part of, and a pull that is not what the scenario says."""
-    lines = []
+    lines, parameters = [], plan.scenario.application.parameters
     for number, pe in enumerate(plan.scenario.platform.pes):
-        alone = plan.command is None and pe.load is None and pe.quota is None
-        if alone and (share := verification.share_of(number)) < 0.9:
+        own = plan.command is None and pe.load is None and pe.quota is None
+        if own and (share := verification.share_of(number)) < 0.9:
             lines.append(f"PE {pe.name}: {share:.0%} of it was left to us: other programs run here")
     if verification.pulls_s:
-        parameters = plan.scenario.application.parameters
         really_s = float(np.median(verification.pulls_s))
         said_s = units.parse_duration(str(parameters.get("pull", "0s")), field="pull")
         pulls = -(-int(parameters["units"]) // int(parameters.get("chunk", 1)))

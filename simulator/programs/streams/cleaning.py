@@ -84,7 +84,8 @@ def clean(raw: RawJobs, cleaning: str = "strong", *, machine_processors: int | N
     `raw`: the jobs as they are in the log. Lines about parts of a job, between checkpoints or swaps, are left out in
     any case; the line that sums the job up stays.
     `cleaning`: `strong`: only jobs that ask for and got no more processors than the machine has (where one of the two
-    is not known it is the other), ran, have a limit and were submitted at 0 s or later; none runs past its limit.
+    is not known it is the other), ran, have a limit and were submitted at 0 s or later; none runs past its limit. Where
+    no job has a limit, run times are taken for it.
     `pyss`: limit and run time change places where a job ran longer, a job without a limit runs for 1 s; one without
     processors, run time or submission becomes one processor for 1 s; larger jobs than the machine are dropped. `none`:
     nothing is changed, and what cannot be simulated is refused.
@@ -162,6 +163,11 @@ def _strong(raw: RawJobs, machine: int) -> RawJobs:
     raw = _not_larger(raw, np.maximum(got, asked), machine)
     raw = raw.without((raw.of("allocated processors") <= 0) & (raw.of("requested processors") <= 0), "no processors")
     raw = raw.without(raw.of("run time") <= 0, "no run time above 0 s")
+    limits = raw.of("requested time") > 0
+    if not limits.any():
+        raw = raw.changed(
+            ~limits, "state no requested time: the run time of each is planned with", requested_time=raw.of("run time")
+        )
     raw = raw.without(raw.of("requested time") <= 0, "no requested time above 0 s")
     raw = raw.without(raw.of("submission time") < 0, "no submission at 0 s or later")
     got, asked = raw.of("allocated processors"), raw.of("requested processors")

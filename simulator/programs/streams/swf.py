@@ -17,6 +17,7 @@ from simulator.programs.streams.cleaning import FIELDS, MOST_FAULTS, MOST_SECOND
 
 __all__ = ["read_swf"]
 
+_FURTHER: Final = "{} further fields of each job are not used; the format has 18"
 _BLOCK_BYTES: Final = 2**24
 """Read at once, so that a log may be larger than memory holds as text."""
 _MOST_BYTES: Final = 4 * 2**30
@@ -60,9 +61,12 @@ def read_swf(path: Path, machine_processors: int | None = None) -> RawJobs:
     2.2 of the format as the Parallel Workloads Archive defines it.
     """
     header, faults, parts, places = _Header(str(path)), list[str](), list[Floats](), list[Ints]()
+    wide = len(FIELDS)
     with files.open_lines(path) as stream:
         for first, block in _blocks(stream, path):
-            values, lines = _jobs(header.taken_from(block, first), path, first, faults)
+            narrow, width = _without_more(header.taken_from(block, first))
+            wide = max(wide, width)
+            values, lines = _jobs(narrow, path, first, faults)
             if lines.size:
                 parts.append(values)
                 places.append(lines)
@@ -82,7 +86,7 @@ def read_swf(path: Path, machine_processors: int | None = None) -> RawJobs:
         machine_processors=header.processors if machine_processors is None else machine_processors,
         start_unix_s=header.start_unix_s,
         names=header.named(),
-        notes=header.notes(),
+        notes=(*header.notes(), *([_FURTHER.format(wide - len(FIELDS))] if wide > len(FIELDS) else [])),
     )
 
 
@@ -181,15 +185,34 @@ def _blocks(stream: Iterable[bytes] | IO[bytes], path: Path) -> Iterator[tuple[i
         yield number, rest
 
 
-def _jobs(block: bytes, path: Path, first: int, faults: list[str]) -> tuple[Floats, Ints]:
-    """The numbers of a block without comments, (job, 18), and each job's line; what is wrong is added to `faults`."""
+def _cells(block: bytes) -> tuple[Ints, Ints, Ints]:
+    """Where each cell of a block begins, where each line ends, and the cells of each line."""
     letters = np.frombuffer(block, dtype=np.uint8)
     blank = (letters == ord(" ")) | ((letters >= ord("\t")) & (letters <= ord("\r")))
     starts = np.flatnonzero(~blank & np.concatenate(([True], blank[:-1])))
+    ends = np.append(np.flatnonzero(letters == ord("\n")), letters.size)
+    return starts, ends, np.diff(np.searchsorted(starts, ends), prepend=0)
+
+
+def _without_more(block: bytes) -> tuple[bytes, int]:
+    """A block without the further fields that all its lines have, as some simulators write; how many fields it had."""
+    starts, ends, counts = _cells(block)
+    jobs = counts > 0
+    wide = int(counts.max(initial=0))
+    if wide <= len(FIELDS) or np.any(counts[jobs] != wide):
+        return block, len(FIELDS)
+    edges = np.zeros(len(block) + 1, dtype=np.int64)
+    edges[starts.reshape(-1, wide)[:, len(FIELDS)]] += 1
+    edges[ends[jobs]] -= 1
+    letters = np.frombuffer(block, dtype=np.uint8)
+    return np.where(np.cumsum(edges[:-1]) > 0, np.uint8(ord(" ")), letters).tobytes(), wide
+
+
+def _jobs(block: bytes, path: Path, first: int, faults: list[str]) -> tuple[Floats, Ints]:
+    """The numbers of a block without comments, (job, 18), and each job's line; what is wrong is added to `faults`."""
+    starts, _, counts = _cells(block)
     if not starts.size:
         return np.empty((0, len(FIELDS))), np.empty(0, dtype=np.int64)
-    ends = np.append(np.flatnonzero(letters == ord("\n")), letters.size)
-    counts = np.diff(np.searchsorted(starts, ends), prepend=0)
     if np.all((counts == 0) | (counts == len(FIELDS))):
         try:
             values = np.fromstring(block.decode("ascii"), sep=" ")

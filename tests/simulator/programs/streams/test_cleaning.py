@@ -46,6 +46,12 @@ def test_strong_drops_with_a_count(tmp_path, why):
     assert found.notes == ("300 of 302 jobs kept by cleaning strong", f"2 jobs dropped: {why}")
 
 
+def test_strong_takes_run_times_for_limits_where_no_job_has_one(tmp_path):
+    found = cleaned(tmp_path, "strong", (0, 10, 1, 1, -1), (1, 0, 1, 1, -1), (2, 30, 1, 1, 0))
+    assert found.limit_s.tolist() == found.run_s.tolist() == [10, 30]
+    assert "2 jobs state no requested time: the run time of each is planned with" in found.notes
+
+
 @pytest.mark.parametrize("cleaning", ["strong", "pyss"])
 @pytest.mark.parametrize("larger", [3, 4])
 def test_a_size_that_more_than_a_hundredth_of_the_jobs_exceed_is_refused(tmp_path, cleaning, larger):

@@ -56,6 +56,17 @@ def test_without_processors_the_header_s_nodes_count(tmp_path):
     assert read_swf(write(tmp_path / "a.swf", LINES[0])).machine_processors is None
 
 
+def test_further_fields_that_all_jobs_have_are_left_out_and_that_is_said(tmp_path):
+    text = HEAD + "\n\n".join(LINES) + "\n"
+    wide = text.replace(LINES[0], f"{LINES[0]} {{1,2}} q_1d").replace(LINES[1], f"{LINES[1]}{{3}}\tq_2d  ")
+    found = read_swf(write(tmp_path / "wide.swf", wide))
+    np.testing.assert_array_equal(found.columns, plain(text))
+    assert found.lines.tolist() == [12, 14]
+    assert "2 further fields of each job are not used; the format has 18" in found.notes
+    with pytest.raises(ScenarioError, match="12: the line has 20 fields and a job has 18"):
+        read_swf(write(tmp_path / "mixed.swf", text.replace(LINES[0], f"{LINES[0]} {{1,2}} q_1d")))
+
+
 @pytest.mark.parametrize("name", ["a.swf.gz", "a.swf", "a"])
 def test_packed_logs_are_known_by_their_content(tmp_path, name):
     path = tmp_path / name
@@ -88,7 +99,7 @@ def logs(draw):
 def test_any_log_is_read_as_by_the_plain_reader_whatever_the_blocks(tmp_path_factory, text, size):
     path = write(tmp_path_factory.mktemp("log") / "a.swf", text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(swf, "_BLOCK_BYTES", size * 3)
+        patch.setattr(swf, "_BLOCK_BYTES", size * 8)  # more than the longest line
         found = read_swf(path)
     np.testing.assert_array_equal(found.columns, plain(text))
     places = [n for n, line in enumerate(text.splitlines(), 1) if line.strip() and ";" not in line]
