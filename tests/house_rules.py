@@ -37,7 +37,7 @@ CLOCKS = {
 
 LINES = {
     "simulator/base": (5_104, 3_704),
-    "simulator/models": (11_905, 11_705),
+    "simulator/models": (11_918, 11_718),
     "simulator/load_traces": (2_050, 2_030),
     "simulator/platform": (4_818, 4_408),
     "simulator/programs": (6_442, 6_442),

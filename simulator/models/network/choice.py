@@ -30,6 +30,8 @@ FAR_OFF = 1.0
 """Held-out errors beyond it are alike: where a break lies between two rows, one line is as wrong as the other."""
 ENDS = (0.5, 1, 2, 3, 4)
 """Octaves below the largest size beyond which points are held out, to learn how far beyond the last one is known."""
+AHEAD = (2.0, 4.0)
+"""Factors on the largest size at which forms are compared."""
 SPIKE, POOR = 0.25, 0.2
 """Trust below which a point is called a spike, and held-out error above which the fit is called poor."""
 CRITERION = (
@@ -141,7 +143,7 @@ def fit_network(points: NetworkPoints, *, drift: float = DRIFT) -> NetworkFit:
         why = "; ".join(f"{form.name}: {', '.join(form.faults)}" for form in forms)
         raise ScenarioError(f"no form fits these points: {why}")
     chosen = _choose(able, points)
-    rate = _rate(chosen, points)
+    rate = float(np.hypot(_rate(chosen, points), _disagreement(chosen, able, points)))
     form = replace(_form_of(chosen), doubt=_doubt(chosen, points, drift, rate))
     model = NetworkModel(chosen.name, form, replace(_spread(chosen, points), rate=rate))
     return NetworkFit(points, forms, chosen.name, model, _warnings(chosen, points))
@@ -181,6 +183,17 @@ def _rate(chosen: JudgedForm, points: NetworkPoints) -> float:
         distance = np.log(size / points.size_bytes[~out].max())
         ends.append((np.log(points.rows_time_s[rows] / predicted), np.full(size.size, usual), distance))
     return rate_beyond(ends)
+
+
+def _disagreement(chosen: JudgedForm, able: list[JudgedForm], points: NetworkPoints) -> float:
+    """How far forms go apart beyond the largest size, per unit of log distance: each counts by its held-out error."""
+    size, hops = np.meshgrid(points.sizes[-1] * np.array(AHEAD), points.distances)
+    known = _form_of(chosen).time_s(size, hops)
+    apart = [np.log(np.maximum(_form_of(form).time_s(size, hops), TINY_S) / known) / np.log(AHEAD) for form in able]
+    held_out = [np.full(1, FAR_OFF) if form.held_out is None else form.held_out for form in able]
+    errors = np.array([np.mean(np.minimum(one, FAR_OFF)) for one in held_out])
+    weights = np.maximum(errors, LEAST_ERROR) ** -2.0
+    return float(np.sqrt(np.average(np.mean(np.square(apart), axis=(1, 2)), weights=weights)))
 
 
 def _with_jumps(doubt: Doubt, points: NetworkPoints) -> Doubt:
