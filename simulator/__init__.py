@@ -144,12 +144,13 @@ if TYPE_CHECKING:
     )
     from simulator.scenario_file.schemas import scenario_schema as scenario_schema
     from simulator.scenario_file.segs import describe_seg as describe_seg, dump_seg as dump_seg, load_seg as load_seg
-    from simulator.scenario_file.streams import read_stream as read_stream
+    from simulator.scenario_file.streams import read_job_nodes as read_job_nodes, read_stream as read_stream
     from simulator.scenario_file.truths import deviates as deviates, draw as draw, truth_of as truth_of
     from simulator.scenario_file.written import save_scenario as save_scenario
     from simulator.scheduling import balance as balance
     from simulator.scheduling.estimates import Estimates as Estimates, JobTimes as JobTimes
     from simulator.scheduling.nodes import (
+        NO_LIMIT_MIB as NO_LIMIT_MIB,
         JobNodes as JobNodes,
         JobPartition as JobPartition,
         Reservation as Reservation,

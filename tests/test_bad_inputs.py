@@ -15,8 +15,9 @@ FOLDER = Path(__file__).parent / "bad_inputs"
 SCENARIOS, SEGS, CHANGES, STREAMS = (cases(FOLDER / name) for name in ("scenarios", "segs", "changes", "streams"))
 PARTITIONS, ALLOCATIONS = (cases(FOLDER / name) for name in ("partition", "allocation"))
 PLANS, RUNS = (cases(FOLDER / name) for name in ("allocate_plan", "allocate_run"))
+NODES = cases(FOLDER / "nodes")
 LEAST = ((SCENARIOS, 172), (SEGS, 18), (CHANGES, 15), (STREAMS, 75), (PARTITIONS, 40), (ALLOCATIONS, 80), (PLANS, 20),
-         (RUNS, 20))  # fmt: skip
+         (RUNS, 20), (NODES, 14))  # fmt: skip
 PLATFORM = (FOLDER / "allocate_plan" / "platform.yaml").read_text()
 
 
@@ -55,6 +56,14 @@ def test_a_bad_stream_gets_its_lines(corpus, path):
     corpus.compare(path, [f"error: {line}" for line in told.value.lines], {"FILE": path})
     assert 1 <= len(told.value.lines) <= 20
     assert all("found," not in line for line in told.value.lines if path.suffix == ".swf")
+
+
+@pytest.mark.parametrize("path", NODES, ids=lambda path: path.name)
+def test_bad_nodes_get_their_lines(refused, tmp_path, path):
+    """Read as what the jobs of a log run on."""
+    log = tmp_path / "log.swf"
+    log.write_text("; MaxProcs: 8\n1 0 0 60 1 -1 -1 1 60 -1 1 1 1 1 1 1 -1 -1\n")
+    refused(path, ["jobs", "run", log, "--platform", path], FILE=path, FOLDER=path.parent)
 
 
 def test_what_is_no_file_is_one_line(apportion, tmp_path):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 import simulator
+from advisor.cli import signs
 from advisor.cli.asked import next_line
 from advisor.cli.declared import argument, only_with, only_without, option
 from advisor.cli.inputs import INPUT, SCENARIO
@@ -20,11 +21,18 @@ from simulator import ScenarioError, blocks, calibration
 if TYPE_CHECKING:
     from advisor.jobs.setting import Setting
 
+SCENARIO_SUFFIXES = {".yaml", ".yml", ".json", ".toml"}
+MOST_NOTES = 4
+"""Of a file of nodes, so many are said."""
 SIMULATED = only_with("platform", why="where no applications can be simulated")
 LOG = argument("A stream: .swf(.gz), what sacct -P printed, or Batsim's .json.", metavar="LOG", **INPUT)
 Platform = Annotated[
     Path | None,
-    typer.Option(metavar="SCENARIO", help="Whose PEs, loads and network the jobs run on.", **SCENARIO),
+    typer.Option(
+        metavar="FILE",
+        help="What the jobs run on: a scenario, or nodes as scontrol show, sinfo -N or slurm.conf describe them.",
+        **SCENARIO,
+    ),
 ]
 Times = Annotated[
     Literal["predicted", "simulated"],
@@ -150,13 +158,14 @@ def run(
     check_endings({"timeline": (told.timeline, simulator.JOB_TIMELINES), "jobs": (told.jobs, simulator.JOB_FILES)})
     simulator.job_metrics.check_warm_up(told.warm_up)
     policy = _policy(rules)
-    stream = read_jobs(log, asked.clean, asked.first, asked.procs)
-    setting = read_setting(stream, asked.platform, asked.procs, asked.times)
+    on = read_platform(asked.platform, asked.procs)
+    stream = read_jobs(log, asked.clean, asked.first, asked.procs, on)
+    setting = read_setting(stream, on, asked.procs, asked.times)
     named = rules.processors == "named"
     check_room(output, folder=True, needed_bytes=needed_bytes(len(stream), setting.pes, named=named))
-    on: Any = {"draw": asked.draw, "engine": engine}
-    runs = _runs(stream, setting, policy, plan, sizes=rules.sizes, **on)
-    late = None if told.fairness is None else setting.delayed(runs, count=told.fairness, seed=told.seed, **on)
+    how: Any = {"draw": asked.draw, "engine": engine}
+    runs = _runs(stream, setting, policy, plan, sizes=rules.sizes, **how)
+    late = None if told.fairness is None else setting.delayed(runs, count=told.fairness, seed=told.seed, **how)
     platform_text, model_text = (None if path is None else str(path) for path in (asked.platform, plan.model))
     where = SettingFacts(platform_text, asked.times, asked.draw, rules.sizes, model_text, rules.own)
     seed = None if late is None else told.seed
@@ -202,9 +211,31 @@ def _runs(
     return setting.run(stream, policy, planned, draw=draw, engine=engine)
 
 
-def read_jobs(log: Path, cleaning: str, first: int | None, procs: int | None) -> "simulator.Stream":
-    """The stream, cleaned and then cut."""
-    stream = simulator.read_stream(log, cleaning=cleaning, machine_processors=procs)
+def read_platform(path: Path | None, procs: int | None = None) -> "Path | simulator.JobNodes | None":
+    """The nodes that a file of Slurm's describes; a scenario stays a path.
+
+    Raises ScenarioError as `simulator.read_job_nodes`, and for nodes with a number of PEs.
+    """
+    if path is None or path.suffix in SCENARIO_SUFFIXES:
+        return path
+    nodes, notes = simulator.read_job_nodes(path)
+    if procs is not None:
+        raise ScenarioError(f"--procs has no effect with the {len(nodes.names)} nodes of {path}; leave one of them out")
+    for note in notes[:MOST_NOTES]:
+        signs.say(f"{path}: {note}")
+    return nodes
+
+
+def read_jobs(
+    log: Path, cleaning: str, first: int | None, procs: int | None, on: "Path | simulator.JobNodes | None" = None
+) -> "simulator.Stream":
+    """The stream, cleaned, without what the nodes cannot hold, and then cut."""
+    from advisor.jobs.kinds import on_nodes
+
+    nodes = on if isinstance(on, simulator.JobNodes) else None
+    size = procs if nodes is None else nodes.count
+    stream = simulator.read_stream(log, cleaning=cleaning, machine_processors=size)
+    stream = stream if nodes is None else on_nodes(stream, nodes)
     if first is not None and first < len(stream):
         note = f"the first {first} of {len(stream)} jobs taken"
         stream = replace(stream.first(first), notes=(*stream.notes, note))
@@ -226,7 +257,7 @@ def _policy(rules: Rules) -> "simulator.Policy":
 
 def read_setting(
     stream: "simulator.Stream",
-    platform: Path | None,
+    platform: "Path | simulator.JobNodes | None",
     procs: int | None,
     times: Any,
     *,
@@ -236,6 +267,10 @@ def read_setting(
     """What the stream runs on; a changed platform is called by its change."""
     from advisor.jobs.setting import setting_of
 
+    if isinstance(platform, simulator.JobNodes):
+        if change is not None:
+            raise ScenarioError(f"--change {change}: only scenarios are changed so; write another file of nodes")
+        return setting_of(stream, platform=platform, pes=None, times=times)
     changes = [] if change is None or "=" not in change else [change]
     file = platform if change is None or changes else Path(change)
     scenario = None if file is None else simulator.load_scenario(file, changes=changes)

@@ -12,7 +12,20 @@ import simulator
 from advisor.cli.asked import next_line
 from advisor.cli.declared import REQUIRED, argument, only_with, only_without, option
 from advisor.cli.inputs import INPUT
-from advisor.cli.jobs import LOG, SIMULATED, Clean, First, Platform, Procs, Times, WarmUp, read_jobs, read_setting
+from advisor.cli.jobs import (
+    LOG,
+    SCENARIO_SUFFIXES,
+    SIMULATED,
+    Clean,
+    First,
+    Platform,
+    Procs,
+    Times,
+    WarmUp,
+    read_jobs,
+    read_platform,
+    read_setting,
+)
 from advisor.cli.options import LEVEL, REPLICATIONS, Level, PrintedForm, Seed, folder, named_values, whole_numbers
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting
@@ -61,6 +74,11 @@ class Streams:
     level: Level = LEVEL
     seed: Seed = 0
 
+    @property
+    def named(self) -> bool:
+        """Whether policies choose PEs by number, as on a scenario's platform."""
+        return self.platform is not None and self.platform.suffix in SCENARIO_SUFFIXES
+
     def drawn(self, compare: Callable[..., Answer]) -> Callable[..., Answer]:
         """A comparison with how draws are made and intervals stated."""
         how = {"draws": self.draws, "replications": self.replications}
@@ -108,7 +126,7 @@ def compare(
 
     source, settings = _source(log, streams, None if choices.procs is None else whole_numbers(choices.procs, "--procs"))
     stream, plans = None if callable(source) else source, [_estimates(one) for one in _words(choices.estimates)]
-    policies = [read_policy(one, named=streams.platform is not None) for one in _words(choices.policies)]
+    policies = [read_policy(one, named=streams.named) for one in _words(choices.policies)]
     sizes: Any = _words(choices.sizes)
     for word in sizes:
         simulator.given.check_choice(word, get_args(Sizes), where="--sizes")
@@ -144,11 +162,12 @@ class Tried:
     )
     add: str | None = option("PEs to add, each tried; one, and 5 %, by default.", metavar="N1,N2,...")
     target: str | None = option(
-        "How many PEs keep to it: 'mean wait 30min', 'p95 wait 4h for jobs up to 64 PEs', 'mean slowdown 5'.",
-        only_without("platform", why="whose PEs are given"),
+        "How many PEs or nodes keep to it: 'mean wait 30min', 'p95 wait 4h for jobs up to 64 PEs', 'mean slowdown 5'.",
         only_without("model"),
     )
-    price: str | None = option("Of policy, estimates, sizes, change, add (each PE).", metavar="KIND=PRICE,...")
+    price: str | None = option(
+        "Of policy, estimates, sizes, change, add (each PE or node), or a node's name.", metavar="KIND=PRICE,..."
+    )
 
 
 def advise(
@@ -169,6 +188,7 @@ def advise(
     from advisor.jobs.backtest import backtest
     from advisor.jobs.capacity import drains_from
     from advisor.jobs.compare import Alternative, read_policy, with_sizes
+    from advisor.jobs.effects import effects
     from advisor.report.job_answers import JobsAdvised
     from advisor.report.job_choices import changes_page, save_answer
 
@@ -179,43 +199,56 @@ def advise(
         None if stream is None or not isinstance(plan, simulator.Estimates) else backtest(stream, settings[0], plan)
     )
     fitting = tested.policy if tested is not None and tested.agrees else "easy"
-    words = read_policy(now.policy or fitting, named=streams.platform is not None)
+    words = read_policy(now.policy or fitting, named=streams.named)
     base = Alternative(f"{words.name}, {now.estimates}", words, simulator.Estimates(), settings[0])
     base = with_sizes(base, plan, "fixed", stream)
-    more = [] if tried.add is None else whole_numbers(tried.add, "--add")
-    needed = None if tried.target is None else _capacity(tried.target, stream, base, streams)
-    more = sorted({*more, *([needed.pes - base.pes] if needed is not None and needed.pes > base.pes else [])})
     prices = named_values(_words(tried.price or ""), "--price", "KIND=PRICE, such as add=1000", units.to_number)
-    changes = candidates(base, stream=stream, add=more, changed=settings[1:], prices=prices)
+    enough = () if tried.target is None else _capacity(tried.target, stream, base, streams, prices)
+    more = None if tried.add is None else whole_numbers(tried.add, "--add")
+    needed = {one.of: one.fewest - one.now for one in enough if one.fewest > one.now}
+    changes = candidates(base, stream=stream, add=more, needed=needed, changed=settings[1:], prices=prices)
     found = streams.drawn(advised)(source, base, changes, objective=tried.objective)
-    drains = None
-    if stream is not None and found.compared.overloaded[0] is not None and isinstance(settings[0].cluster, int):
-        drains = drains_from(stream, base)
-    answered = JobsAdvised.of(found, tested, needed, drains, _provenance(log, streams.seed, streams.platform))
+    drains = drains_from(stream, base) if stream is not None and found.compared.overloaded[0] is not None else ()
+    besides = None
+    if stream is not None and found.best is not None:
+        besides = effects(stream, base, changes[found.best].alternative)
+    answered = JobsAdvised.of(found, tested, enough, drains, besides, _provenance(log, streams.seed, streams.platform))
     line = next_line("jobs advise", "asked again", output=output or "out/jobs-advice")
     page = changes_page(answered, (line,))
     finish(answered, page, output, write=partial(save_answer, answered, found.compared, page), form=table_form)
 
 
-def _capacity(text: str, stream: "simulator.Stream | None", base: "Alternative", streams: Streams) -> "Capacity":
-    """How many PEs keep to a target.
+def _capacity(
+    text: str, stream: "simulator.Stream | None", base: "Alternative", streams: Streams, prices: dict[str, float]
+) -> "tuple[Capacity, ...]":
+    """How many PEs, or nodes of each kind, keep to a target.
 
     Raises ScenarioError without a log.
     """
+    from advisor.jobs.advise import part_prices
     from advisor.jobs.capacity import capacity, read_target
 
     target = read_target(text)
     if stream is None:
         raise ScenarioError("--target: a generator has no stream of its own; name a log")
-    return streams.drawn(capacity)(stream, base, target)
+    return streams.drawn(capacity)(stream, base, target, prices=part_prices(base.setting, prices))
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Which jobs of a log, and what they ran on."""
+
+    clean: Clean = "strong"
+    procs: Procs = None
+    platform: Platform = None
 
 
 def forecast(
     log: Path = LOG,
+    *,
     job: str = option("As the log numbers or names it.", default=REQUIRED, metavar="ID"),
     policy: PolicyWords = "easy",
-    clean: Clean = "strong",
-    procs: Procs = None,
+    machine: Machine,
     replications: Replications = 200,
     level: Level = 0.9,
     seed: Seed = 0,
@@ -227,15 +260,19 @@ def forecast(
     from advisor.jobs.compare import read_policy
     from advisor.jobs.forecast import forecast as forecasted
 
-    stream = read_jobs(log, clean, None, procs)
+    on = read_platform(machine.platform, machine.procs)
+    stream = read_jobs(log, machine.clean, None, machine.procs, on)
     rows = [row for row, name in enumerate(stream.ids.tolist()) if str(name) == job]
     if not rows:
-        raise ScenarioError(f"--job: stream {stream.name} has no job {job} after cleaning {clean}; name another one")
-    setting = read_setting(stream, None, procs, "predicted")
+        where = f"stream {stream.name} has no job {job} after cleaning {machine.clean}"
+        raise ScenarioError(f"--job: {where}; name another one")
+    if isinstance(on, Path):
+        raise ScenarioError(f"--platform {on}: starts are forecast on nodes as Slurm describes them, or on --procs")
+    setting = read_setting(stream, on, machine.procs, "predicted")
     runs = simulator.run_jobs(stream.first(rows[0] + 1), setting.cluster, read_policy(policy))
     found = forecasted(runs, rows[0], draws=replications, level=level, seed=seed)
     about = {"stream": stream.name, "policy": runs.policy.name, "job": job, "row": rows[0]}
-    provenance = {"provenance": documents.to_dict(_provenance(log, seed))}
+    provenance = {"provenance": documents.to_dict(_provenance(log, seed, machine.platform))}
     page = _forecast_page(found, job, f"{stream.name}, policy {runs.policy.name}, seed {seed}")
     finish(found.to_dict() | about | provenance, page)
 
@@ -249,10 +286,12 @@ def _source(
     if (log is None) == (streams.model is None):
         raise ScenarioError("jobs: name a log, or a generator by --model lublin; one of the two")
     if log is not None:
-        stream = read_jobs(log, streams.clean, streams.first, None if procs is None else min(procs))
-        on: Any = {"times": streams.times, "draws": streams.replications}
+        least = None if procs is None else min(procs)
+        on = read_platform(streams.platform, least)
+        stream = read_jobs(log, streams.clean, streams.first, least, on)
+        how: Any = {"times": streams.times, "draws": streams.replications}
         asked = [(pes, change) for pes in procs or (None,) for change in (None, *(streams.change or ()))]
-        return stream, [read_setting(stream, streams.platform, pes, change=one, **on) for pes, one in asked]
+        return stream, [read_setting(stream, on, pes, change=one, **how) for pes, one in asked]
     sizes = procs or (128,)
 
     def drawn(number: int) -> "simulator.Stream":

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.jobs.compare import LEVEL, Alternative, Compared, Generator, Metric, compare, with_sizes
+from advisor.jobs.kinds import parts
 from advisor.jobs.paired import Differences, differences
 from advisor.jobs.setting import Setting, Sizes
 from simulator import Estimates, Policy, ScenarioError, Stream, units
 
-__all__ = ["KINDS", "Candidate", "JobAdvice", "advise", "candidates"]
+__all__ = ["KINDS", "Candidate", "JobAdvice", "advise", "candidates", "part_prices"]
 
 Floats = NDArray[np.float64]
 KINDS = ("policy", "estimates", "sizes", "add", "change")
@@ -109,10 +110,11 @@ def candidates(
     *,
     stream: Stream | None = None,
     add: Sequence[int] | None = None,
+    needed: Mapping[str, int] | None = None,
     changed: Sequence[Setting] = (),
     prices: Mapping[str, float] | None = None,
 ) -> tuple[Candidate, ...]:
-    """Changes of the base that can be tried: usual policies, predictions from history, more PEs, and exact estimates.
+    """Changes of the base that can be tried: usual policies, predictions, more PEs or nodes, exact estimates.
 
     On a platform also placements, quantiles of predicted run times, other sizes of moldable jobs, and changes of it.
 
@@ -120,31 +122,40 @@ def candidates(
 
     `stream`: its moldable jobs get other sizes.
     `changed`: the platform with something changed: a node added, a faster link.
-    `add`: PEs to add; one, and 5 %, if not given. None are added to a platform whose PEs are described one by one.
-    `prices`: by kind; that of `add` is for each PE.
+    `add`: PEs, or nodes of each kind, to add; one, and 5 %, if not given. None are added to a platform whose PEs are
+    described one by one.
+    `needed`: more that are tried, by name of the part.
+    `prices`: by kind of change; that of `add` is for each PE or node, that of a node's name for each of its kind.
     """
-    known = dict(prices or {})
-    if wrong := [name for name, price in known.items() if name not in KINDS or not price > 0]:
+    ways = parts(base.setting)
+    known, each = dict(prices or {}), part_prices(base.setting, prices)
+    nodes = [name for name in known if any(part.holds(name) for part in ways)]
+    if wrong := [name for name, price in known.items() if name not in (*KINDS, *nodes) or not price > 0]:
         raise ScenarioError(f"price: {', '.join(wrong)} is no change with a price; give {', '.join(KINDS)}, above 0")
+    added = list[Candidate]()
     found = [("policy", replace(base, name=f"policy {one.name}", policy=one)) for one in _policies(base)]
     found += _estimates(base)
     if stream is not None and stream.moldable:
         found += [
             ("sizes", replace(with_sizes(base, _plan(base), size, stream), name=f"sizes {size}")) for size in SIZES
         ]
-    if isinstance(base.setting.cluster, int):
-        pes = base.setting.cluster
-        for more in dict.fromkeys(add or (1, max(1, round(MORE * pes)))):
-            name = f"{more} PE{'s' if more > 1 else ''} more"
-            found.append(("add", replace(base, name=name, setting=Setting(pes + more))))
-    found += [("change", replace(base, name=one.label, setting=one)) for one in changed]
-    return tuple(Candidate(kind, one, _price(kind, one, base, known)) for kind, one in found)
+    for part in ways:
+        mine = [(needed or {})[part.name]] if part.name in (needed or {}) else []
+        for more in dict.fromkeys([*(add or (1, max(1, round(MORE * part.now)))), *mine]):
+            one = replace(base, name=f"{more} {part.counted(more)} more", setting=part.setting_with(part.now + more))
+            price = each.get(part.name)
+            added.append(Candidate("add", one, None if price is None else price * more))
+    changes = [("change", replace(base, name=one.label, setting=one)) for one in changed]
+    rest = [[Candidate(kind, one, known.get(kind)) for kind, one in some] for some in (found, changes)]
+    return (*rest[0], *added, *rest[1])
 
 
-def _price(kind: str, one: Alternative, base: Alternative, prices: Mapping[str, float]) -> float | None:
-    """What a change costs; PEs each."""
-    price = prices.get(kind)
-    return price if price is None or kind != "add" else price * (one.pes - base.pes)
+def part_prices(setting: Setting, prices: Mapping[str, float] | None) -> dict[str, float]:
+    """What each PE, or node of a kind, costs, by name of the part; nothing for those whose price nobody says."""
+    known = prices or {}
+    own = {part.name: [price for name, price in known.items() if part.holds(name)] for part in parts(setting)}
+    usual = [known["add"]] if "add" in known else []
+    return {name: (found or usual)[0] for name, found in own.items() if found or usual}
 
 
 def _plan(base: Alternative) -> Estimates | float:

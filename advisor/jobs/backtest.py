@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from advisor.jobs.advise import POLICIES as USUAL
 from advisor.jobs.setting import Setting
 from advisor.wording import percent
-from simulator import Estimates, Policy, Stream, job_metrics, units
+from simulator import Estimates, JobNodes, Policy, Stream, job_metrics, units
 
-__all__ = ["Backtest", "Both", "Tried", "backtest"]
+__all__ = ["SIZES", "Backtest", "Both", "Tried", "backtest", "size_names"]
 
 Floats = NDArray[np.float64]
 LEAST_KNOWN = 0.5
@@ -67,6 +67,8 @@ class Backtest:
     """Factor between the mean waits of a usual week."""
     by_size: tuple[Both, ...]
     """Mean waits in s."""
+    by_partition: tuple[Both, ...]
+    """Where there are several."""
     by_week: tuple[Both, ...]
     reasons: tuple[str, ...]
     """What the log shows that is not simulated."""
@@ -115,9 +117,10 @@ def backtest(stream: Stream, setting: Setting, estimates: Estimates) -> Backtest
             *(_utilisation(stream, wait_s, setting.pes) for wait_s in (log_s, waits[name])),
         ),
         weekly=math.exp(float(np.average(apart, weights=weights))),
-        by_size=_groups(_size_names(), size - 1, log_s, waits[name]),
+        by_size=_groups(size_names(), size - 1, log_s, waits[name]),
+        by_partition=_by_partition(stream, log_s, waits[name]),
         by_week=by_week,
-        reasons=tuple(_reasons(stream, log_s, waits[name], setting.pes)),
+        reasons=tuple(_reasons(stream, log_s, waits[name], setting)),
     )
 
 
@@ -140,12 +143,13 @@ def _slowdown(stream: Stream, wait_s: Floats) -> Floats:
 
 
 def _utilisation(stream: Stream, wait_s: Floats, pes: int) -> float:
-    end_s = stream.submit_s + wait_s + stream.run_s
+    end_s = _came_s(stream, wait_s) + wait_s + stream.run_s
     lasting_s = float(end_s.max() - stream.submit_s.min())
     return float(np.sum(stream.processors * stream.run_s)) / (pes * lasting_s) if lasting_s > 0 else 0.0
 
 
-def _size_names() -> list[str]:
+def size_names() -> list[str]:
+    """Of classes of jobs by their PEs."""
     ends = [str(after - 1) for after in SIZES[1:]]
     names = [
         first if first == last else f"{first} to {last}" for first, last in zip(map(str, SIZES), ends, strict=False)
@@ -158,33 +162,59 @@ def _groups(names: Sequence[str], group: NDArray[np.int64], log_s: Floats, simul
     return tuple(_both(names[one], log_s[group == one], simulated_s[group == one]) for one in np.unique(group))
 
 
-def _reasons(stream: Stream, wait_s: Floats, simulated_s: Floats, pes: int) -> list[str]:
-    """What the log shows that one queue for equal PEs does not explain."""
+def _by_partition(stream: Stream, log_s: Floats, simulated_s: Floats) -> tuple[Both, ...]:
+    """Mean waits of each partition that the log has, if it has several."""
+    of, known = stream.partition + 1, stream.names.get("partition", ())
+    names = ["no partition", *(known[one] if one < len(known) and known[one] else str(one) for one in range(of.max()))]
+    return _groups(names, of, log_s, simulated_s) if np.unique(of).size > 1 else ()
+
+
+def _came_s(stream: Stream, wait_s: Floats) -> Floats:
+    """When jobs joined the queue: submitted, or after the end of those that they depend on; (job,)."""
+    row, came_s = {job: place for place, job in enumerate(stream.ids.tolist())}, stream.submit_s.copy()
+    for job in np.flatnonzero(~np.isnan(stream.think_s)).tolist():
+        before = row.get(stream.preceding[job])
+        if before is not None:
+            ended_s = came_s[before] + wait_s[before] + stream.run_s[before]
+            came_s[job] = max(came_s[job], ended_s + stream.think_s[job])
+    return came_s
+
+
+def _reasons(stream: Stream, wait_s: Floats, simulated_s: Floats, setting: Setting) -> list[str]:
+    """What the log shows that the simulation does not explain."""
+    pes, on_nodes = setting.pes, isinstance(setting.cluster, JobNodes)
     (held, most), (usual, _) = _held_back(stream, wait_s, pes), _held_back(stream, simulated_s, pes)
     found = []
     if held > usual + HELD_BACK:
+        maybe = "" if on_nodes else "nodes, "
         found.append(
             f"in {percent(held)} of the time that jobs wait, the first of them would fit on idle PEs "
-            f"({percent(usual)} simulated): nodes, reservations, limits of users or priorities may hold it back"
+            f"({percent(usual)} simulated): {maybe}reservations, limits of users or priorities may hold it back"
         )
-    for field in ("partition", "queue"):
+    for field in ("queue", "qos") if on_nodes else ("partition", "queue", "qos"):
         named = getattr(stream, field)
         count = np.unique(named[named >= 0]).size
         if count > 1:
-            found.append(f"the log has {count} {field}s, which are taken as one")
+            found.append(f"the log has {count} {field}{'' if field == 'qos' else 's'}, which are taken as one")
     if most > (1 + HELD_BACK) * pes:
         found.append(f"up to {most} PEs are taken at once in the log, and {pes} are simulated")
+    if on_nodes:
+        return found
     unit = int(np.gcd.reduce(stream.processors))
     if unit > 1:
         found.append(f"all jobs take multiples of {unit} PEs, as where nodes are given whole")
+    if stream.exclusive.any():
+        share = percent(float(np.mean(stream.exclusive)))
+        found.append(f"{share} of the jobs have whole nodes to themselves; describe the nodes by --platform")
     return found
 
 
 def _held_back(stream: Stream, wait_s: Floats, pes: int) -> tuple[float, int]:
     """Of the time that some job waits, the share in which the first would fit on idle PEs; most PEs taken at once."""
-    start_s = stream.submit_s + wait_s
+    came_s = _came_s(stream, wait_s)
+    start_s = came_s + wait_s
     count = len(stream)
-    times_s = np.concatenate((start_s + stream.run_s, stream.submit_s, start_s))
+    times_s = np.concatenate((start_s + stream.run_s, came_s, start_s))
     order = np.lexsort((np.repeat(np.arange(3), count), times_s))
     waiting, started = list[int](), np.zeros(count, dtype=np.bool_)
     taken = most = 0

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from simulator import (
     Cluster,
     Estimates,
+    JobNodes,
     JobPrograms,
     JobRuns,
     JobTimes,
@@ -203,7 +204,7 @@ MIDDLE = 0.5
 class Setting:
     """A cluster, and where run times of applications come from."""
 
-    cluster: Cluster | int
+    cluster: Cluster | JobNodes | int
     scenario: Scenario | None = None
     predicted: PredictedTimes | None = None
     """Of applications; None for streams of durations."""
@@ -283,7 +284,7 @@ def _ladder(quantile: float) -> tuple[float, ...]:
 def setting_of(
     stream: Stream,
     *,
-    platform: Scenario | None,
+    platform: Scenario | JobNodes | None,
     pes: int | None,
     times: Times = "predicted",
     replications: int | None = None,
@@ -296,17 +297,19 @@ def setting_of(
     Raises ScenarioError without any of these, for applications without a platform, and for durations that are to be
     simulated.
 
-    `platform`: a scenario with the platform, its loads, and the kernel at whose speed applications run.
+    `platform`: a scenario with the platform, its loads, and the kernel at whose speed applications run; or nodes.
     `pes`: how many equal PEs, without one; the stream's own machine if this is None too.
     `replications`: draws of the loads; the scenario's own if None.
     `label`: how comparisons call it.
     """
     if times == "simulated" and not stream.applications:
         raise ScenarioError(f"stream {stream.name}: it has durations; only runs of applications can be simulated")
-    if platform is None:
+    if not isinstance(platform, Scenario):
         count = pes if pes is not None else stream.machine_processors
         if stream.applications:
             raise ScenarioError(f"stream {stream.name}: its jobs run applications; name a scenario by --platform")
+        if platform is not None:
+            return Setting(platform, label=label)
         if count is None:
             raise ScenarioError(f"stream {stream.name}: it does not say its machine's processors; add --procs NUMBER")
         return Setting(count, label=label)

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from advisor.jobs.advise import JobAdvice
 from advisor.jobs.backtest import Backtest
-from advisor.jobs.capacity import Capacity
+from advisor.jobs.capacity import Capacity, Drained
 from advisor.jobs.compare import Alternative, Compared, Metric
+from advisor.jobs.effects import Effects, slurm_lines
 from advisor.jobs.paired import Apart
 from advisor.results import Provenance
 from simulator import Estimates, Policy, documents
@@ -171,10 +172,14 @@ class JobsAdvised:
     ties_per_price: tuple[str, ...]
     backtest: Backtest | None
     """Whether the simulation is right for the log; None for a log that does not tell waits."""
-    capacity: Capacity | None
-    """PEs for a target, where one was asked for."""
-    drains_from: int | None
-    """PEs with which the queue drains, where it does not as it is."""
+    capacity: tuple[Capacity, ...]
+    """PEs, or nodes of each kind that can be enough, for a target, where one was asked for; best first."""
+    drains_from: tuple[Drained, ...]
+    """With which the queue drains, where it does not as it is; fewest cores first."""
+    effects: Effects | None
+    """What the change that pays most does besides; None without one, and for streams of a generator."""
+    slurm_conf: tuple[str, ...]
+    """Lines for that change where it is a policy that Slurm has."""
     compared: Comparison
     provenance: Provenance
 
@@ -183,13 +188,14 @@ class JobsAdvised:
         cls,
         found: JobAdvice,
         tested: Backtest | None,
-        needed: Capacity | None,
-        drains: int | None,
+        needed: tuple[Capacity, ...],
+        drains: tuple[Drained, ...],
+        besides: Effects | None,
         provenance: Provenance,
     ) -> "JobsAdvised":
         """What `advise`, `backtest`, `capacity` and `drains_from` found."""
         names, centres = [one.name for one in found.compared.alternatives], found.compared.centres()[:, 0]
-        changes = names[1:]
+        changes, best = names[1:], None if found.best is None else found.candidates[found.best]
         return cls(
             format=1,
             command="jobs advise",
@@ -205,6 +211,8 @@ class JobsAdvised:
             backtest=tested,
             capacity=needed,
             drains_from=drains,
+            effects=besides,
+            slurm_conf=() if best is None or best.kind != "policy" else slurm_lines(best.alternative.policy),
             compared=Comparison.of(found.compared),
             provenance=provenance,
         )

@@ -19,6 +19,8 @@ from simulator import blocks, documents, files, plots
 
 MOST_FIRST = 4
 """Changes that the answer stands among, the stream as it is among them."""
+MOST_DRAINED = 2
+"""Kinds of nodes with which the queue is said to drain."""
 MOST_SAID = 3
 """Differences of a metric that its sentence spells out; the table has all."""
 VERDICTS = {
@@ -63,6 +65,7 @@ def changes_page(found: JobsAdvised, run: tuple[blocks.Command, ...] = ()) -> bl
         answer=_answer(found),
         sections=(
             blocks.Section("changes", "Which change pays most", rest),
+            *_besides(found),
             *(() if test is None else (_backtest_section(test),)),
             blocks.Section("settings", "Alternatives", tuple(_settings(found.compared.alternatives))),
         ),
@@ -73,12 +76,15 @@ def changes_page(found: JobsAdvised, run: tuple[blocks.Command, ...] = ()) -> bl
 
 def _answer(found: JobsAdvised) -> str:
     """Whether to believe it, how many PEs a target needs, which change pays most, what an overloaded stream needs."""
-    test, needed = found.backtest, found.capacity
+    test = found.backtest
     first = [] if test is None or test.agrees else [test.sentence]
-    first += [] if needed is None else [needed.sentence]
+    first += [one.sentence for one in found.capacity[:1]]
+    others = [f"{one.count} {one.of}" for one in found.capacity[1:]]
+    first += [f"As good: {wording.listed(others)}."] if others else []
     said = found.sentence if not first else f"Simulated, {found.sentence}"
-    drains = "" if found.drains_from is None else f"; the queue drains with {found.drains_from} PEs"
-    return " ".join([*first, said + drains])
+    drains = " or ".join(f"{one.fewest} {one.of}" for one in found.drains_from[:MOST_DRAINED])
+    said += f"; the queue drains with {drains}" if drains else ""
+    return " ".join([*first, said] if found.effects is None else [*first, f"{said}.", found.effects.sentence])
 
 
 def _around(
@@ -97,7 +103,7 @@ def _around(
         settings=_drawn(found),
         picture=tuple((figure,) for figure in picture),
         run=run,
-        facts=_facts(found, test),
+        facts=_facts(found, test, answered.slurm_conf if isinstance(answered, JobsAdvised) else ()),
         verdict=verdict(crowded),
         **head(answered.command, crowded, answered.provenance),
     )
@@ -111,17 +117,19 @@ def _drawn(found: Comparison) -> str:
     return f"{wording.counted(found.replications, 'draw')}, seed {found.seed}"
 
 
-def _facts(found: Comparison, test: Backtest | None) -> blocks.Pairs:
+def _facts(found: Comparison, test: Backtest | None, slurm_conf: Sequence[str]) -> blocks.Pairs:
     """What the numbers rest on."""
     facts = {"Rests on": f"{_title(found)}, predicted; {_drawn(found)}, {KINDS[found.draws]}"}
-    return blocks.pairs(facts | ({"Log": test.sentence} if test is not None and test.agrees else {}))
+    facts |= {"Log": test.sentence} if test is not None and test.agrees else {}
+    return blocks.pairs(facts | ({"slurm.conf": "; ".join(slurm_conf)} if slurm_conf else {}))
 
 
 def _backtest_section(test: Backtest) -> blocks.Section:
     """What the log tells beside what is simulated, by size and by week."""
     head = ("jobs of", "jobs", "mean wait, log", "simulated")
     waits = replace(test.wait_s, name="all sizes")
-    sizes, weeks = ([_waits(one) for one in rows] for rows in ((waits, *test.by_size), test.by_week))
+    groups = (waits, *test.by_size, *(replace(one, name=f"partition {one.name}") for one in test.by_partition))
+    sizes, weeks = ([_waits(one) for one in rows] for rows in (groups, test.by_week))
     slow, used = test.slowdown, test.utilisation
     said = (
         f"{test.sentence} A usual week is off by a factor of {test.weekly:.3g}. Bounded slowdown: {slow.log:.3g} in "
@@ -136,10 +144,23 @@ def _backtest_section(test: Backtest) -> blocks.Section:
     shown: tuple[blocks.Block, ...] = (
         blocks.Text(said),
         *(blocks.Text(f"{reason[:1].upper()}{reason[1:]}.") for reason in reasons),
-        blocks.table("Waits by size", head, sizes),
+        blocks.table("Waits by size and partition", head, sizes),
         blocks.Folded("Waits by week, and the policies that were tried", (blocks.table("", head, weeks), tried)),
     )
     return blocks.Section("backtest", "Is the simulation right for this log", shown)
+
+
+def _besides(found: JobsAdvised) -> Iterator[blocks.Section]:
+    """What the change that pays most does to whom, and what slurm.conf says for it."""
+    done = found.effects
+    if done is None:
+        return
+    groups = (done.longest, *done.by_size, *done.by_queue)
+    rows = [(one.name, str(one.jobs), *map(wording.duration, (one.before_s, one.after_s))) for one in groups]
+    shown: list[blocks.Block] = [blocks.Text(done.sentence)]
+    shown.append(blocks.table("Mean waits, simulated", ("jobs", "how many", "now", "then"), rows))
+    shown += [blocks.Text("In slurm.conf: " + "; ".join(found.slurm_conf))] if found.slurm_conf else []
+    yield blocks.Section("besides", f"What {found.pays_most} does besides", tuple(shown))
 
 
 def _waits(one: Both) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.job_queue import JobRuns
 from simulator.scheduling.estimates import JobTimes
+from simulator.scheduling.nodes import JobNodes
 from simulator.scheduling.places import Cluster
 
 __all__ = [
@@ -342,7 +343,7 @@ class Delayed:
 
 def delayed_jobs(
     runs: JobRuns,
-    cluster: Cluster | int | None = None,
+    cluster: Cluster | JobNodes | int | None = None,
     *,
     count: int = 200,
     seed: int = 0,
@@ -375,7 +376,7 @@ def delayed_jobs(
     return Delayed(delays.size, late, share, low, high, level, float(worst.mean()), float(worst.max()))
 
 
-def _fair_start(runs: JobRuns, job: int, cluster: Cluster | int, times: JobTimes | None, engine: Any) -> int:
+def _fair_start(runs: JobRuns, job: int, cluster: Cluster | JobNodes | int, times: JobTimes | None, engine: Any) -> int:
     """Tick at which a job would start if it were the last one of the stream."""
     from simulator.engines.jobs import run_jobs  # figures and tables need no engine
 

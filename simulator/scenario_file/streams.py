@@ -16,6 +16,7 @@ from simulator.base.form import Duration, Form, Latency, Name, Parameter
 from simulator.base.tables import parse_table
 from simulator.base.units import to_number, to_whole
 from simulator.base.yaml_document import document_of
+from simulator.platform.foreign import read_slurm
 from simulator.programs.applications import PARAMETERS, make_work
 from simulator.programs.configuration import MOST_PROCESSES
 from simulator.programs.streams.batsim import parse_batsim
@@ -23,8 +24,9 @@ from simulator.programs.streams.cleaning import MOST_FAULTS, MOST_SECONDS, clean
 from simulator.programs.streams.sacct import NEEDED, parse_sacct
 from simulator.programs.streams.stream import MISSING, JobApplication, Stream, make_stream
 from simulator.programs.streams.swf import read_swf
+from simulator.scheduling.nodes import NO_LIMIT_MIB, JobNodes, JobPartition
 
-__all__ = ["COLUMNS", "parse_job_list", "parse_job_table", "read_stream"]
+__all__ = ["COLUMNS", "parse_job_list", "parse_job_table", "read_job_nodes", "read_stream"]
 
 MOST_JOBS: Final = 1_000_000
 """Most jobs of one list."""
@@ -239,6 +241,44 @@ def read_stream(path: str | Path, *, cleaning: str = "strong", machine_processor
     if lines[0].startswith("{") and (b'"profiles"' in head or '"profiles"' in _text(path)):
         return parse_batsim(_text(path), path, machine_processors=machine_processors)
     return _own(path, lines)(_text(path), path)
+
+
+def read_job_nodes(path: str | Path) -> tuple[JobNodes, tuple[str, ...]]:
+    """The nodes and partitions of a cluster as Slurm describes them, and what is not as it seems.
+
+    Types of GPUs are features, such as `gpu:a100`. Where the configuration says that Slurm gives whole nodes
+    (`select/linear`), all partitions do; where it does not count memory (`CR_Core`), memory limits no job.
+
+    Raises ScenarioError as `simulator.platform.foreign.read_slurm`.
+    """
+    found = read_slurm(Path(path))
+    number = {node.name: place for place, node in enumerate(found.nodes)}
+    counts = found.settings.get("selecttypeparameters", "memory").lower()
+    whole = found.settings.get("selecttype", "").lower().endswith("linear")
+    endless = "memory" not in counts or all(node.memory_mib is None for node in found.nodes)
+    memory = [NO_LIMIT_MIB if endless or node.memory_mib is None else node.memory_mib for node in found.nodes]
+    partitions = [
+        JobPartition(
+            one.name,
+            np.array([number[name] for name in one.nodes], dtype=np.int64),
+            np.inf if one.limit_s is None else one.limit_s,
+            one.max_nodes,
+            one.tier,
+            one.exclusive or whole,
+            one.default,
+        )
+        for one in found.partitions
+    ]
+    nodes = JobNodes(
+        names=tuple(number),
+        cores=np.array([node.cpus for node in found.nodes], dtype=np.int64),
+        memory_mib=np.array(memory, dtype=np.int64),
+        gpus=np.array([sum(node.gpus.values()) for node in found.nodes], dtype=np.int64),
+        weight=np.array([node.weight for node in found.nodes], dtype=np.int64),
+        features=tuple((*node.features, *(f"gpu:{kind}" for kind in node.gpus if kind)) for node in found.nodes),
+        partitions=tuple(partitions),
+    )
+    return nodes, found.notes
 
 
 def _own(path: Path, lines: list[str]) -> Callable[[str, Path], Stream]:

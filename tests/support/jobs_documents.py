@@ -85,6 +85,7 @@ def backtest(simulated_s=6900.0):
         "utilisation": {"name": "utilisation", "jobs": 900, "log": 0.69, "simulated": 0.7},
         "weekly": 1.1,
         "by_size": [waits | {"name": "1 PE", "jobs": 400}, waits | {"name": "2 to 7 PEs", "jobs": 500}],
+        "by_partition": [waits | {"name": "long"}, waits | {"name": "short"}],
         "by_week": [waits | {"name": "week 1"}],
         "reasons": ["the log has 2 queues, which are taken as one"],
     }
@@ -92,7 +93,27 @@ def backtest(simulated_s=6900.0):
 
 def capacity():
     target = {"text": "mean wait 1h", "statistic": "mean", "measure": "wait", "most": 3600.0, "largest": 64}
-    return {"target": target, "now": 100, "pes": 108, "value": 3500.0, "surely": 113}
+    return {
+        "target": target,
+        "of": "PEs",
+        "now": 100,
+        "fewest": 108,
+        "value": 3500.0,
+        "surely": 113,
+        "cores": 13,
+        "price": 1300.0,
+    }
+
+
+def effects():
+    group = {"name": "the longest tenth", "jobs": 90, "before_s": 7200.0, "after_s": 9000.0}
+    return {
+        "longest": group,
+        "by_size": [group | {"name": "jobs of 1 PE", "after_s": 3600.0}, group | {"name": "jobs of 2 to 7 PEs"}],
+        "by_queue": [],
+        "users": 12,
+        "users_lose": 3,
+    }
 
 
 def advised():
@@ -115,8 +136,10 @@ def advised():
         "pays_most_per_price": "5 PEs more",
         "ties_per_price": [],
         "backtest": backtest(),
-        "capacity": capacity(),
-        "drains_from": 120,
+        "capacity": [capacity()],
+        "drains_from": [{"of": "PEs", "fewest": 120, "cores": 20}],
+        "effects": effects(),
+        "slurm_conf": ["SchedulerType=sched/builtin", "PriorityType=priority/basic"],
         "compared": {key: value for key, value in compared().items() if key not in {"format", "command", "provenance"}},
         "provenance": compared()["provenance"],
     }

@@ -54,7 +54,7 @@ def _patterns(names: Sequence[str]) -> str | list[str]:
 def hostlist(text: str, place: str) -> list[str]:
     """The names of a host list of Slurm: `tux[0-3,12],gpu[01-02]x[1-2]`."""
     found: list[str] = []
-    for part in _split(text, place):
+    for part in host_parts(text, place):
         pieces = re.split(r"\[([^\]]*)\]", part)
         choices = [[piece] if number % 2 == 0 else _range(piece, place) for number, piece in enumerate(pieces)]
         count = 1
@@ -66,8 +66,8 @@ def hostlist(text: str, place: str) -> list[str]:
     return found
 
 
-def _split(text: str, place: str) -> list[str]:
-    """Its parts between commas outside brackets."""
+def host_parts(text: str, place: str) -> list[str]:
+    """The parts of a host list, between commas outside brackets."""
     parts, depth, start = [], 0, 0
     for number, sign in enumerate(text + ","):
         depth += (sign == "[") - (sign == "]")
@@ -160,7 +160,7 @@ def _notes(path: Path, switches: Sequence[Switch], others: Iterable[str]) -> lis
     return notes
 
 
-def _conf_lines(path: Path, within: tuple[Path, ...] = ()) -> Iterator[tuple[str, str]]:
+def config_lines(path: Path, within: tuple[Path, ...] = ()) -> Iterator[tuple[str, str]]:
     """Lines with their places as Slurm reads them: no comments, continued by a backslash, those of an `Include` too."""
     place, begun = "", ""
     for number, line in enumerate(files.read_text(path).splitlines(), start=1):
@@ -170,9 +170,12 @@ def _conf_lines(path: Path, within: tuple[Path, ...] = ()) -> Iterator[tuple[str
         included = _INCLUDE.fullmatch(text)
         if included is not None:
             other = path.parent / included[1]
+            if not other.is_file():
+                wanted = "copy it beside this file, or put its lines here"
+                raise ScenarioError(f"{place}: the file {included[1]} that is included is not there; {wanted}")
             if other in (path, *within):
                 raise ScenarioError(f"{place}: {included[1]} includes itself; leave this line out")
-            yield from _conf_lines(other, (path, *within))
+            yield from config_lines(other, (path, *within))
         elif text.strip() and not begun:
             yield place, text
     if begun:
@@ -181,7 +184,7 @@ def _conf_lines(path: Path, within: tuple[Path, ...] = ()) -> Iterator[tuple[str
 
 def _read_conf(path: Path) -> list[Switch]:
     found = []
-    for place, line in _conf_lines(path):
+    for place, line in config_lines(path):
         rest, given = line.strip(), dict[str, str]()
         while rest:
             match = _PAIR.match(rest)

@@ -29,6 +29,8 @@ MOST_FAULTS: Final = 20
 """Most lines in which faults of one file are listed."""
 MOST_LARGER: Final = 0.01
 """Share of the jobs that may be larger than the machine; more, and its size is a number of something else."""
+MOST_FOLLOWERS: Final = 0.5
+"""Share of the jobs that may wait for one job; more name it because a log's writer had to name something."""
 BYTES_OF_KB: Final = 1024
 _ENDINGS: Final = (".gz", ".swf", ".json", ".csv", ".txt", ".yaml", ".yml", ".toml")
 """Of names of files that hold streams."""
@@ -51,9 +53,17 @@ class RawJobs:
     start_unix_s: float | None = None
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    more: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """Further fields of `Stream` that the log has, by name; (job,)."""
 
     def __len__(self) -> int:
         return int(self.lines.size)
+
+    def take(self, jobs: Flags | Ints) -> "RawJobs":
+        """Some of the jobs, in the order given."""
+        ids, columns, lines = self.ids[jobs], self.columns[jobs], self.lines[jobs]
+        more = {name: values[jobs] for name, values in self.more.items()}
+        return replace(self, ids=ids, columns=columns, lines=lines, more=more)
 
     def of(self, name: str) -> Floats:
         """One of the `FIELDS`."""
@@ -63,9 +73,7 @@ class RawJobs:
         """All jobs but some, with a note that says how many and why: `JOBS WHY`."""
         if not dropped.any():
             return self
-        kept, note = ~dropped, f"{_jobs(dropped)} dropped: {why}"
-        ids, columns, lines = self.ids[kept], self.columns[kept], self.lines[kept]
-        return replace(self, ids=ids, columns=columns, lines=lines, notes=(*self.notes, note))
+        return replace(self.take(~dropped), notes=(*self.notes, f"{_jobs(dropped)} dropped: {why}"))
 
     def changed(self, where: Flags, how: str, **values: Floats | float) -> "RawJobs":
         """With other values in some jobs, by field (`_` for a blank), and a note: `JOBS HOW`."""
@@ -114,20 +122,11 @@ def clean(raw: RawJobs, cleaning: str = "strong", *, machine_processors: int | N
     part = np.isin(raw.of("status"), PARTS)
     raw = raw.without(part, "the line is about a part of a job, between checkpoints or swaps")
     _check_ids(raw)
-    chained = int(np.count_nonzero((raw.of("preceding job") > 0) | (raw.of("think time") > 0)))
     raw = _RULES[cleaning](raw, machine)
     if not len(raw):
         wrong = f"no job of {found} is left after cleaning {cleaning}{_why(raw)}"
         raise ScenarioError(f"{raw.place}: {wrong}; choose another cleaning")
     head = f"{len(raw)} of {found} jobs kept by cleaning {cleaning}"
-    if chained:
-        many = (
-            "1 job names a preceding job, which is"
-            if chained == 1
-            else f"{chained} jobs name a preceding job, which is"
-        )
-        told = f"{many} not used (fields 17 and 18): each job comes when its line says"
-        raw = replace(raw, notes=(*raw.notes, told))
     return _stream(replace(raw, notes=(head, *raw.notes)), machine)
 
 
@@ -204,8 +203,7 @@ def _sorted(raw: RawJobs) -> RawJobs:
         return raw
     order = np.argsort(submit, kind="stable")
     note = f"{_jobs(late)} submitted before the job above in the file: all are sorted by submission"
-    ids, columns, lines = raw.ids[order], raw.columns[order], raw.lines[order]
-    return replace(raw, ids=ids, columns=columns, lines=lines, notes=(*raw.notes, note))
+    return replace(raw.take(order), notes=(*raw.notes, note))
 
 
 def _none(raw: RawJobs, machine: int) -> RawJobs:
@@ -279,6 +277,7 @@ def _processors(raw: RawJobs) -> Floats:
 def _stream(raw: RawJobs, machine: int) -> Stream:
     limit, memory, wait = (raw.of(name) for name in ("requested time", "requested memory", "wait time"))
     whole = ("user", "group", "executable", "queue", "partition")
+    more = _chains(raw) | dict(raw.more)
     return make_stream(
         raw.name,
         submit_s=raw.of("submission time"),
@@ -293,4 +292,15 @@ def _stream(raw: RawJobs, machine: int) -> Stream:
         notes=raw.notes,
         names=raw.names,
         **{name: raw.of(name).astype(np.int64) for name in whole},
+        **more,
     )
+
+
+def _chains(raw: RawJobs) -> dict[str, NDArray[Any]]:
+    """Whom jobs wait for, and how long after its end they come; nothing where most name one job, as fillers do."""
+    after, think = raw.of("preceding job"), raw.of("think time")
+    of, counts = np.unique(after[after > 0], return_counts=True)
+    if not of.size or counts.max() > max(1, MOST_FOLLOWERS * len(raw)):
+        return {}
+    preceding = np.where(after > 0, after, -1).astype(np.int64)
+    return {"preceding": preceding, "think_s": np.where((after > 0) & (think >= 0), think, np.nan)}

@@ -4,12 +4,14 @@ import datetime
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simulator.base.arrays import Floats
 from simulator.base.errors import meant, some_names
 from simulator.base.units import to_number, to_whole
 from simulator.programs.streams.cleaning import (
@@ -28,8 +30,9 @@ NEEDED: Final = ("JobID", "Submit", "Start", "End")
 """Names that a file has in any case; with them the elapsed time follows."""
 _PROCESSORS: Final = ("AllocCPUS", "NCPUS", "ReqCPUS")
 _KNOWN: Final = (
-    *(*NEEDED, *_PROCESSORS, "Elapsed", "ElapsedRaw", "Timelimit", "TimelimitRaw", "NNodes", "AllocNodes"),
-    *("User", "Group", "Partition", "State", "ReqMem", "JobName", "Eligible", "JobIDRaw"),
+    *(*NEEDED, *_PROCESSORS, "Elapsed", "ElapsedRaw", "Timelimit", "TimelimitRaw", "NNodes", "AllocNodes", "ReqNodes"),
+    *("User", "Group", "Partition", "State", "ReqMem", "JobName", "Eligible", "JobIDRaw", "Account", "QOS"),
+    *("Constraints", "AllocTRES", "ReqTRES", "Reservation", "SubmitLine"),
 )
 """Columns that are read; others are named in a note."""
 _ZONED: Final = "print all times with their zone: SLURM_TIME_FORMAT='%Y-%m-%dT%H:%M:%S%z' sacct ..."
@@ -44,6 +47,13 @@ _STATUS: Final = {"COMPLETED": 1, "CANCELLED": 5}
 """As the Standard Workload Format counts; all others have failed."""
 _TAKEN: Final = {"user": "User", "group": "Group", "executable": "JobName", "partition": "Partition"}
 """Field of a stream -> the column of its names."""
+_TAKEN_MORE: Final = {"account": "Account", "qos": "QOS", "feature": "Constraints"}
+"""The same, of fields that the Standard Workload Format lacks."""
+_WITH_BARS: Final = ("JobName", "Constraints", "SubmitLine")
+"""Columns that may hold a | where they come last."""
+_GPUS = re.compile(r"gres/gpu(?::([^=,]+))?=([0-9]{1,9})")
+_AFTER = re.compile(r"(?:^|\s)(?:-d\s*|--dependency[= ])\S*?after(?:ok|any|notok):([0-9:]+)")
+_EXCLUSIVE = re.compile(r"\s--exclusive(?=\s|$)")
 
 
 def parse_sacct(text: str, path: Path) -> RawJobs:
@@ -66,6 +76,23 @@ def parse_sacct(text: str, path: Path) -> RawJobs:
     return table.raw()
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What a job asked for beyond the 18 fields, and when it came and ended."""
+
+    nodes: int
+    gpus: int
+    whole: bool
+    """Whether it asked for whole nodes in words."""
+    spare: bool
+    """Whether it got more processors than it asked for."""
+    after: tuple[str, ...]
+    submit_s: float
+    end_s: float
+    numbers: tuple[int, ...]
+    """Of `_TAKEN_MORE`."""
+
+
 @dataclass
 class _Table:
     """Lines as they are read."""
@@ -76,6 +103,7 @@ class _Table:
     ids: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     rows: list[list[float]] = field(default_factory=list)
+    asked: list[_Asked] = field(default_factory=list)
     left_out: dict[tuple[str, str, str], int] = field(default_factory=dict)
     seen: dict[str, int] = field(default_factory=dict)
     """Line of each job or component."""
@@ -84,7 +112,9 @@ class _Table:
     zones: set[bool] = field(default_factory=set)
     held: int = 0
     """Jobs that were not eligible when they were submitted."""
-    numbers: dict[str, dict[str, int]] = field(default_factory=lambda: {name: {} for name in _TAKEN})
+    reserved: int = 0
+    """Jobs that ran in a reservation."""
+    numbers: dict[str, dict[str, int]] = field(default_factory=lambda: {name: {} for name in _TAKEN | _TAKEN_MORE})
 
     def check_names(self) -> None:
         """Refuse a table without what a job needs."""
@@ -104,6 +134,8 @@ class _Table:
 
     def take(self, number: int, cells: Sequence[str]) -> None:
         """Take in a job, or note why it is left out."""
+        if self.names[-1] in _WITH_BARS:
+            cells = [*cells[: len(self.names) - 1], "|".join(cells[len(self.names) - 1 :])]
         if len(cells) != len(self.names):
             wrong = f"{len(cells)} cells and the first {len(self.names)}; leave out names that hold a |"
             self.faults.append(f"{self.path}:{number}: the line has {wrong}")
@@ -114,6 +146,7 @@ class _Table:
             return
         try:
             values = _job(row, zoned=self._zoned(row))
+            asked = _asked(row, tuple(self._number(name, _name(row, name)) for name in _TAKEN_MORE))
         except ValueError as fault:
             self.faults.append(f"{self.path}:{number}: {fault}")
             return
@@ -122,20 +155,27 @@ class _Table:
             self.faults.append(f"{self.path}:{number}: {wrong}; print each once, without --duplicates")
             return
         self.seen[row["JobID"]] = number
-        self.held += values[FIELDS.index("submission time")] > _instant(row, "Submit")
+        self.held += values[FIELDS.index("submission time")] > asked.submit_s
+        self.reserved += row.get("Reservation", "") not in _NOBODY_KNOWS
         for name, column in _TAKEN.items():
-            if text := row.get(column, ""):
-                known = self.numbers[name]
-                values[FIELDS.index(name)] = known.setdefault(text, len(known))
+            values[FIELDS.index(name)] = self._number(name, row.get(column, ""))
         job, component, _ = row["JobID"].partition("+")
         if component and job in self.components:
             place = self.components[job]
-            self.rows[place] = _together(self.rows[place], values)
+            self.rows[place], first = _together(self.rows[place], values), self.asked[place]
+            sizes = {name: getattr(first, name) + getattr(asked, name) for name in ("nodes", "gpus")}
+            self.asked[place] = replace(first, **sizes)
             return
         self.components |= {job: len(self.rows)} if component else {}
         self.ids.append(job)
         self.lines.append(number)
         self.rows.append(values)
+        self.asked.append(asked)
+
+    def _number(self, name: str, text: str) -> int:
+        """Of a name, counted as they come; -1 for none."""
+        known = self.numbers[name]
+        return known.setdefault(text, len(known)) if text else -1
 
     def _zoned(self, row: dict[str, str]) -> bool:
         """Whether times have zones, or are seconds; ValueError where some have and some have not."""
@@ -150,20 +190,57 @@ class _Table:
         """The jobs, from second 0 on."""
         columns = np.array(self.rows, dtype=np.float64).reshape(-1, len(FIELDS))
         submit = columns[:, FIELDS.index("submission time")]
-        order, begin = np.argsort(submit, kind="stable"), float(submit.min()) if submit.size else 0.0
-        submit -= begin
         whole = all(to_whole(job) is not None for job in self.ids)
         ids = np.array([int(job) for job in self.ids] if whole else self.ids)
-        return RawJobs(
+        more = self._more(columns) | self._chains(columns, ids)
+        order, begin = np.argsort(submit, kind="stable"), float(submit.min()) if submit.size else 0.0
+        submit -= begin
+        found = RawJobs(
             place=str(self.path),
             name=stream_name(self.path),
-            ids=ids[order],
-            columns=columns[order],
-            lines=np.array(self.lines, dtype=np.int64)[order],
+            ids=ids,
+            columns=columns,
+            lines=np.array(self.lines, dtype=np.int64),
             start_unix_s=begin if submit.size else None,
             names={name: tuple(known) for name, known in self.numbers.items() if known},
             notes=(*self._left_out_notes(), *self._notes()),
+            more=more,
         )
+        return found.take(order)
+
+    def _more(self, columns: Floats) -> dict[str, NDArray[Any]]:
+        """Nodes, GPUs, account, QOS, feature, and who had nodes alone: by words, or with all that the largest have.
+
+        Who got no more processors than asked for takes them from nobody by being alone.
+        """
+        nodes, gpus, whole, spare = (
+            np.array([getattr(one, name) for one in self.asked], dtype=np.int64)
+            for name in ("nodes", "gpus", "whole", "spare")
+        )
+        got = columns[:, FIELDS.index("allocated processors")] / np.maximum(nodes, 1)
+        of = columns[:, FIELDS.index("partition")].astype(np.int64)
+        most = np.array([got[of == one].max() for one in range(-1, of.max(initial=-1) + 1) if np.any(of == one)])
+        full = got == most[np.unique(of, return_inverse=True)[1]] if of.size else whole > 0
+        numbers = np.array([one.numbers for one in self.asked], dtype=np.int64).reshape(-1, len(_TAKEN_MORE))
+        alone = np.where((whole > 0) | (full & (spare > 0) & (nodes > 0)), 1, 0)
+        named = {name: numbers[:, place] for place, name in enumerate(_TAKEN_MORE)}
+        return {"nodes": nodes, "gpus": gpus, "exclusive": alone} | named
+
+    def _chains(self, columns: Floats, ids: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Whom jobs depend on, by what their lines of submission say; such jobs come when they were submitted."""
+        rows = dict[str, list[int]]()
+        for row, job in enumerate(self.ids):
+            rows.setdefault(job.partition("_")[0], []).append(row)
+        submit, none = columns[:, FIELDS.index("submission time")], "" if ids.dtype.kind == "U" else -1
+        preceding, think = np.full(ids.size, none, dtype=ids.dtype), np.full(ids.size, np.nan)
+        for row, one in enumerate(self.asked):
+            before = [other for job in one.after for other in rows.get(job, ()) if other != row]
+            last = max(before, key=lambda other: self.asked[other].end_s, default=None)
+            if last is not None and self.asked[last].end_s <= submit[row]:
+                preceding[row], think[row] = ids[last], submit[row] - self.asked[last].end_s
+                self.held -= bool(submit[row] > one.submit_s)
+                submit[row] = one.submit_s
+        return {"preceding": preceding, "think_s": think} if not np.isnan(think).all() else {}
 
     def _left_out_notes(self) -> Iterator[str]:
         for (one, several, what), count in self.left_out.items():
@@ -174,7 +251,9 @@ class _Table:
         if self.held:
             yield f"{self.held} not eligible at once: submitted when they were"
         if len(partitions := list(self.numbers["partition"])) > 1:
-            yield f"partitions {some_names(partitions)} are taken as one machine"
+            yield f"partitions {some_names(partitions)} are one machine where no --platform describes them"
+        if self.reserved:
+            yield f"{self.reserved} ran in a reservation, which is not simulated"
         if unused := [name for name in self.names if name and name not in _KNOWN]:
             yield f"columns not used: {', '.join(unused)}"
 
@@ -222,6 +301,37 @@ def _job(row: dict[str, str], *, zoned: bool) -> list[float]:
     values |= {"requested time": _limit(row), "requested memory": _memory_kb(row, max(allocated, requested))}
     values["status"] = _STATUS.get(row.get("State", "COMPLETED").partition(" ")[0], 0)
     return list(values.values())
+
+
+def _asked(row: dict[str, str], numbers: tuple[int, ...]) -> _Asked:
+    """What a job asked for beyond the 18 fields; ValueError says what is wrong with a cell."""
+    nodes, least = _whole(row, ("NNodes", "AllocNodes")), _whole(row, ("ReqNodes",))
+    gpus = _GPUS.findall(row.get("AllocTRES", "") or row.get("ReqTRES", ""))
+    by_type = sum(int(count) for kind, count in gpus if kind)
+    count = next((int(count) for kind, count in gpus if not kind), by_type)
+    anywhere = 0 < least < nodes and not count
+    line, asked = row.get("SubmitLine", ""), _whole(row, ("ReqCPUS",))
+    return _Asked(
+        nodes=0 if anywhere else max(int(nodes), 1 if count else 0),
+        gpus=count,
+        whole=bool(_EXCLUSIVE.search(line)),
+        spare=0 < asked < _whole(row, ("AllocCPUS", "NCPUS")),
+        after=tuple(job for match in _AFTER.findall(line) for job in match.split(":") if job),
+        submit_s=_instant(row, "Submit"),
+        end_s=_instant(row, "End"),
+        numbers=numbers,
+    )
+
+
+def _name(row: dict[str, str], field_name: str) -> str:
+    """The account, the QOS, or the features of a job's nodes: `a&b`, `a|b`; types of GPUs that it asked for count."""
+    text = row.get(_TAKEN_MORE[field_name], "")
+    text = "" if text in _NOBODY_KNOWS | {"(null)"} else text
+    if field_name != "feature":
+        return text
+    either = re.sub(r"[\[\]() ]|\*[0-9]+", "", text).replace(",", "&").split("|")
+    types = [f"gpu:{kind}" for kind, _ in _GPUS.findall(row.get("ReqTRES", "")) if kind]
+    return "|".join("&".join(filter(None, [one, *types])) for one in either)
 
 
 def _instant(row: dict[str, str], name: str) -> float:

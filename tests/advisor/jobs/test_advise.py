@@ -34,7 +34,7 @@ def test_candidates_change_one_thing_each():
 def test_many_more_pes_pay_most_and_their_price_counts():
     changes = candidates(BASE, add=[1, 32], prices={"add": 1000.0, "policy": 1.0})
     found = advise(made, BASE, changes, replications=15, seed=2)
-    answer = JobsAdvised.of(found, None, None, None, Provenance.of(2))
+    answer = JobsAdvised.of(found, None, (), (), None, Provenance.of(2))
     assert answer.pays_most == "32 PEs more"
     assert answer.pays_most_per_price.startswith("policy ")
     rows = {row.name: row for row in answer.candidates}

@@ -5,6 +5,7 @@ import pytest
 
 from advisor.jobs.capacity import capacity, drains_from, fewest, read_target
 from advisor.jobs.compare import Alternative
+from advisor.jobs.kinds import Part
 from advisor.jobs.setting import Setting
 from simulator import Estimates, Policy, ScenarioError, job_metrics, lublin, run_jobs, with_estimates
 
@@ -39,29 +40,31 @@ def met(made, pes, target):
 )
 def test_the_fewest_keep_to_the_target_and_one_less_does_not(text):
     made, target = stream(), read_target(text)
-    found = capacity(made, base(), target, **HOW)
+    (found,) = capacity(made, base(), target, **HOW)
     assert found.surely is None, "nothing is drawn"
-    assert found.value == pytest.approx(met(made, found.pes, target))
+    assert found.value == pytest.approx(met(made, found.fewest, target))
     assert found.value <= target.most
     least = int(made.processors.max())
-    assert found.pes == least or met(made, found.pes - 1, target) > target.most
-    again = capacity(made, base(3 * PES), target, **HOW)
-    assert again.pes == found.pes, "whatever there is now"
+    assert found.fewest == least or met(made, found.fewest - 1, target) > target.most
+    (again,) = capacity(made, base(3 * PES), target, **HOW)
+    assert again.fewest == found.fewest, "whatever there is now"
     looser = read_target(text.replace("10min", "2h").replace("4h", "9h").replace(" 5", " 50").replace("3h", "9h"))
-    assert capacity(made, base(), looser, **HOW).pes <= found.pes
+    assert capacity(made, base(), looser, **HOW)[0].fewest <= found.fewest
 
 
 def test_what_keeps_surely_is_no_less():
     made = with_estimates(lublin(12_000, processors=PES, seed=5, load=0.6), seed=5)
     assert made.submit_s[-1] > 45 * 7 * 86_400
-    found = capacity(made, base(), read_target("mean wait 5min"), **HOW | {"draws": "weeks", "replications": 30})
-    assert found.surely >= found.pes
+    (found,) = capacity(made, base(), read_target("mean wait 5min"), **HOW | {"draws": "weeks", "replications": 30})
+    assert found.surely >= found.fewest
     assert f"; surely with {found.surely})." in found.sentence
 
 
 def test_an_overloaded_queue_drains_with_more():
     made = stream(load=1.2)
-    pes = drains_from(made, base())
+    (found,) = drains_from(made, base())
+    pes = found.fewest
+    assert (found.of, found.cores) == ("PEs", pes - PES)
     assert pes > PES
     assert job_metrics.overload(run_jobs(made, pes, Policy(), Estimates())) is None
     assert job_metrics.overload(run_jobs(made, pes - 1, Policy(), Estimates())) is not None
@@ -84,9 +87,9 @@ def test_what_is_no_target_is_refused(text, words):
 
 def test_what_nobody_can_keep_is_refused():
     made = stream()
-    assert fewest(lambda _pes: False, made, PES) is None
+    assert fewest(lambda _pes: False, made, Part(Setting(PES))) is None
     at_once = made.take(np.arange(50), submit_s=np.arange(50.0))
-    assert drains_from(at_once, base()) is None, "all is submitted at once"
+    assert drains_from(at_once, base()) == (), "all is submitted at once"
     with pytest.raises(ScenarioError, match="not even with PEs for all jobs at once"):
         capacity(at_once, base(), read_target("mean turnaround 1s"), **HOW)
     with pytest.raises(ScenarioError, match="no job takes up to 0 PEs"):

@@ -139,15 +139,20 @@ def test_what_is_simulated_wrongly_is_said_first_and_warned_of():
     assert page.answer.startswith(
         "The simulation is not right for this log: mean wait 1 h 57 min, simulated 11 min 40 s "
     )
-    needed = "The fewest PEs for mean wait 1h are 108, 8 more than now (58 min 20 s; surely with 113)."
-    end = f"Simulated, {advised()['sentence']}; the queue drains with 120 PEs"
+    needed = "The fewest PEs for mean wait 1h are 108, 8 more than now (58 min 20 s; surely with 113; price 1300)."
+    besides = (
+        "The longest tenth waits 2 h 30 min (2 h now); who waits longer: jobs of 2 to 7 PEs (2 h 30 min, "
+        "2 h now), 3 of 12 users."
+    )
+    end = f"Simulated, {advised()['sentence']}; the queue drains with 120 PEs. {besides}"
     assert page.answer.endswith(f"{needed} {end}")
     assert "the log has 2 queues, which are taken as one" in page.warnings
     assert page_of(advised()).answer == f"{needed} {end}"
-    right = page_of(advised() | {"capacity": None, "drains_from": None})
+    right = page_of(advised() | {"capacity": [], "drains_from": [], "effects": None})
     assert right.answer == advised()["sentence"]
+    assert "sched/builtin" in dict(right.facts.items)["slurm.conf"]
     assert dict(right.facts.items)["Log"].startswith("The simulation is right for this log")
-    assert rows_of(page, "Waits by size")["2 to 7 PEs"] == ("500", "1 h 57 min", "11 min 40 s")
+    assert rows_of(page, "Waits by size and partition")["2 to 7 PEs"] == ("500", "1 h 57 min", "11 min 40 s")
 
 
 # Documents with parts that are missing, or hostile

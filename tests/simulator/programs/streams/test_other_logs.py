@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from simulator import ScenarioError, read_stream
@@ -21,7 +22,7 @@ JOBS = """1 0 0 100 4 -1 -1 4 200 -1 1 1 1 -1 1 -1 -1 -1
 2 0 0 100 4 -1 -1 4 200 -1 1 1 1 -1 1 -1 -1 -1
 3 9 0 10 4 -1 -1 4 200 -1 1 1 1 -1 1 -1 -1 -1
 """
-CHAINED = JOBS.replace("-1 -1 -1\n2 ", "-1 1 50\n2 ").replace("-1 -1\n3", "2 -1\n3")
+CHAINED = JOBS.replace("-1 -1\n3", "1 50\n3")[:-6] + "2 -1\n"
 SACCT = "JobID|User|Partition|Submit|Eligible|Start|End|Elapsed|Timelimit|NCPUS|State\n"
 
 
@@ -68,8 +69,12 @@ def test_a_number_of_a_header_is_read_whole_or_not_at_all(log, value, machine):
     assert log(text, machine=99).machine_processors == 99
 
 
-def test_chains_of_jobs_are_said_and_jobs_that_come_twice_refused(log):
-    assert log(CHAINED).notes[1].startswith("2 jobs name a preceding job, which is not used (fields 17 and 18)")
+def test_chains_of_jobs_are_kept_and_jobs_that_come_twice_refused(log):
+    found = log(CHAINED)
+    assert found.preceding.tolist() == [-1, 1, 2]
+    assert found.think_s[1] == 50
+    assert np.isnan(found.think_s[[0, 2]]).all()
+    assert (log(CHAINED.replace("2 -1\n", "1 -1\n").replace("-1 -1\n2", "1 -1\n2")).preceding == -1).all(), "a filler"
     twice = r"log.txt:4: job 1 comes again, after line 1; give each its own number, or leave one out"
     for cleaning in ("none", "strong", "pyss"):
         with pytest.raises(ScenarioError, match=twice):
@@ -125,7 +130,7 @@ def test_held_jobs_partitions_suspensions_and_unused_columns(log):
     assert found.run_s.tolist() == [600, 17 * 60]
     assert found.notes[1:] == (
         "1 not eligible at once: submitted when they were",
-        "partitions a, b are taken as one machine",
+        "partitions a, b are one machine where no --platform describes them",
         "columns not used: Comment",
     )
 

@@ -1,5 +1,7 @@
 """What `sacct --parsable2` prints: jobs, steps, times, durations and memory."""
 
+import re
+
 import numpy as np
 
 from simulator import read_stream
@@ -47,7 +49,7 @@ def test_what_is_left_out_is_counted(tmp_path):
         "1 job dropped: not started",
         "1 job dropped: cancelled before the start",
         "1 job dropped: not ended",
-        "partitions long, short are taken as one machine",
+        "partitions long, short are one machine where no --platform describes them",
     )
 
 
@@ -78,3 +80,49 @@ def test_zones_and_line_ends_of_windows(tmp_path):
 def test_job_names_may_hold_quotes_and_odd_letters(tmp_path):
     row = ROWS[0].replace("mpi", '"unbalanced \u2028 #1')
     assert read(tmp_path, row, ROWS[7]).ids.tolist() == [101, 106]
+
+
+MORE = (
+    "JobID|Submit|Eligible|Start|End|ReqCPUS|AllocCPUS|NNodes|ReqNodes|Partition|Account|QOS|Reservation|ReqTRES|AllocTRES"
+    "|SubmitLine|Constraints"
+)
+ASKED = (
+    ("1|00:00|00:00|00:05|10:00", "1|64|1|1|long|chem|normal||cpu=1|cpu=64,mem=1G",
+     "sbatch --exclusive x|[amd*2|intel]"),
+    ("2|00:01|10:06|10:07|20:00", "4|4|1|1|long|chem|high|maint|cpu=4,gres/gpu:a100=2|cpu=4,gres/gpu=2,gres/gpu:a100=2",
+     "sbatch -d afterok:1 x.sh|"),
+    ("3|00:02|00:02|10:06|20:00", "40|40|7|1|short|phys|high||cpu=40|cpu=40", "sbatch x.sh|amd,ib"),
+    ("4|00:03|00:03|10:06|20:00", "2|64|1|1|long|phys|high||cpu=2|cpu=64", "sbatch x.sh --dependency=afterany:9|"),
+    ("5|00:04|00:04|10:06|20:00", "8|8|2|2|short|phys|high||cpu=8|cpu=8", "srun --dependency=afterok:3 y|"),
+)  # fmt: skip
+"""Times are minutes and seconds of an hour."""
+
+
+def asked(tmp_path):
+    rows = ["|".join((re.sub(r"(?<=\|)(\d)", r"2026-03-01T10:\1", times), *rest)) for times, *rest in ASKED]
+    return read(tmp_path, *rows, names=MORE, machine_processors=64)
+
+
+def test_what_jobs_ask_of_nodes(tmp_path):
+    found = asked(tmp_path)
+    assert found.nodes.tolist() == [1, 1, 0, 1, 2], "job 3 may run wherever there are cores"
+    assert found.gpus.tolist() == [0, 2, 0, 0, 0]
+    assert found.exclusive.tolist() == [1, 0, 0, 1, 0], "by words, and with all of the largest nodes for 2 CPUs"
+    words = {
+        name: [found.names[name][k] if k >= 0 else "" for k in getattr(found, name)]
+        for name in ("account", "qos", "feature")
+    }
+    assert words["account"] == ["chem", "chem", "phys", "phys", "phys"]
+    assert words["qos"] == ["normal", "high", "high", "high", "high"]
+    assert words["feature"] == ["amd|intel", "gpu:a100", "amd&ib", "", ""]
+    assert "1 ran in a reservation, which is not simulated" in found.notes
+
+
+def test_whom_jobs_depend_on(tmp_path):
+    """Job 2 comes when submitted and waits for the end of 1; 4 names nobody; 5 was eligible before 3 had ended."""
+    found = asked(tmp_path)
+    assert found.preceding.tolist() == [-1, 1, -1, -1, -1]
+    assert found.submit_s.tolist() == [0, 1, 2, 3, 4]
+    assert found.think_s[1] == 6
+    assert found.wait_s[1] == 1, "from the end of the first"
+    assert np.isnan(found.think_s[[0, 2, 3, 4]]).all()
