@@ -1,8 +1,10 @@
 """The reference engine's queue of jobs: an event per submission, end, correction and promised start; its results."""
 
+from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,12 @@ from simulator.engines.job_programs import JobPrograms, Started
 from simulator.engines.resources.instant import Clock, Instant, Occurrence, Phase
 from simulator.programs.streams.stream import Stream
 from simulator.scheduling.estimates import Estimates
+from simulator.scheduling.nodes import JobNodes
 from simulator.scheduling.own import Running, Seen, Waiting, checked_starts
 from simulator.scheduling.passes import Decision, Jobs, Situation
-from simulator.scheduling.places import Cluster, Hole, numbers_of
+from simulator.scheduling.places import Cluster, numbers_of
 from simulator.scheduling.policy import PROMISING, Policy
+from simulator.scheduling.profiles import Held, Hole
 from simulator.scheduling.scores import DYNAMIC, LJF, SJF, order_of, score
 
 __all__ = ["JobQueue", "JobRuns", "OwnDecisions"]
@@ -101,6 +105,7 @@ class JobRuns:
     start_ticks: Ints
     finish_ticks: Ints
     processors: Ints
+    """PEs or cores that each job held; on nodes of its own all of theirs."""
     estimate_ticks: Ints
     """Planned run time at the start, so before any correction."""
     promised_ticks: Ints
@@ -111,6 +116,18 @@ class JobRuns:
     """If PEs are named: where each job's numbers begin in `allocated`, and the end; (job + 1,)."""
     allocated: Ints | None = None
     """PEs by number, ascending within a job."""
+    eligible_ticks: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """When each job joined the queue: its submission, or later, where it waited for another one's end."""
+    nodes: JobNodes | None = None
+    """Where jobs ran, if on nodes."""
+    first_node: Ints | None = None
+    """If on nodes: where each job's numbers begin in `held_nodes`, and the end; (job + 1,)."""
+    held_nodes: Ints | None = None
+    """Nodes by number, ascending within a job."""
+
+    def __post_init__(self) -> None:
+        if not self.eligible_ticks.size:
+            object.__setattr__(self, "eligible_ticks", self.submit_ticks)
 
     @property
     def submit_s(self) -> Floats:
@@ -129,8 +146,8 @@ class JobRuns:
 
     @property
     def wait_s(self) -> Floats:
-        """From submission to start, in seconds."""
-        return self._seconds(self.start_ticks - self.submit_ticks)
+        """From submission, or the later end of what a job waited for, to its start; in seconds."""
+        return self._seconds(self.start_ticks - self.eligible_ticks)
 
     @property
     def run_s(self) -> Floats:
@@ -146,6 +163,12 @@ class JobRuns:
         if self.first_pe is None or self.allocated is None:
             return np.empty(0, dtype=np.int64)
         return self.allocated[self.first_pe[job] : self.first_pe[job + 1]]
+
+    def nodes_of(self, job: int) -> Ints:
+        """The nodes of one job, if it ran on nodes."""
+        if self.first_node is None or self.held_nodes is None:
+            return np.empty(0, dtype=np.int64)
+        return self.held_nodes[self.first_node[job] : self.first_node[job + 1]]
 
 
 class JobQueue:
@@ -167,14 +190,21 @@ class JobQueue:
         self._costs, self._policy, self._estimates, self._jobs = costs, policy, estimates, jobs
         self._clock = Clock()
         self._instant = Instant(self._clock)
-        self._submit: list[int] = costs.submit.tolist()
+        self.eligible = costs.submit.copy()
         self._limit: list[int] = costs.limit.tolist()
         self._user: list[int] = costs.user.tolist()
         self._run: list[list[int]] = costs.run.tolist()
         self._ladder: list[list[list[int]]] = costs.ladder.tolist()
         self._order = order_of(policy.order)
-        self._next = 0
-        """The first job that has not been submitted."""
+        self._coming = [(tick, job) for job, tick in enumerate(costs.submit.tolist()) if costs.preceding[job] < 0]
+        """When jobs join the queue, as far as is known now; a heap."""
+        heapify(self._coming)
+        self._followers: dict[int, list[int]] = {}
+        """Jobs that wait for another one's end."""
+        for job in np.flatnonzero(costs.preceding >= 0).tolist():
+            self._followers.setdefault(int(costs.preceding[job]), []).append(job)
+        self._opened = {end for _, end, _ in costs.reserved}
+        """Ends of reservations."""
         self._queue: list[int] = []
         self._promises: dict[int, Hole] = {}
         self._wakes: set[int] = set()
@@ -200,12 +230,14 @@ class JobQueue:
         self.start = np.full(jobs_count, NONE, dtype=np.int64)
         self.finish, self.promised, self.choice = self.start.copy(), self.start.copy(), self.start.copy()
         self.estimate = self.start.copy()
-        self.pes: list[int] = [0] * jobs_count
-        """PEs of each job as bits, where they are named."""
+        self.held: list[Held] = [0] * jobs_count
+        """What each job holds or held: how many PEs, which as bits, or (node, 3)."""
 
     def run(self, decide: Decide) -> None:
         """Let all jobs start and end."""
         self._decide = decide
+        for tick in self._opened:
+            self._at(tick)
         self._await_next()
         self._clock.run()
 
@@ -218,45 +250,52 @@ class JobQueue:
         event.after(tick - self._clock.now)
 
     def _await_next(self) -> None:
-        if self._next < len(self._submit):
-            self._at(self._submit[self._next])
+        if self._coming:
+            self._at(self._coming[0][0])
 
     def _settle(self) -> None:
         """Decide what this tick asks for."""
         now = self._clock.now
-        ended, self._ended = sorted(self._ended), []
-        first = self._next
-        while self._next < len(self._submit) and self._submit[self._next] == now:
-            self._next += 1
-        arrived = list(range(first, self._next))
+        ended, self._ended = [job for _, job in sorted(self._ended)], []
         if self._policy.same_second == "event":
-            self._one_by_one(now, arrived, [job for _, job in ended])
-        else:
-            for _, job in ended:
-                self._end(job, now)
-            self._correct(now)
-            for job in arrived:
-                self._submitted(job)
-            if ended or arrived or self._due(now):
-                self._pass(now, arrived)
-        if arrived:
-            self._await_next()
-
-    def _one_by_one(self, now: int, arrived: list[int], ended: list[int]) -> None:
-        """A pass after each event: corrections, submissions, ends in the order of starts, promised starts."""
-        self._correct(now, ending=frozenset(ended))
-        for job in arrived:
-            self._submitted(job)
-            self._pass(now, [job])
+            self._one_by_one(now, ended)
+            return
         for job in ended:
             self._end(job, now)
-            self._pass(now, [])
+        self._correct(now)
+        arrived = self._arrived(now)
+        if ended or arrived or self._due(now):
+            self._pass(now, arrived)
+
+    def _arrived(self, now: int, most: int | None = None) -> list[int]:
+        """Let all that join the queue now do so, or at most so many; which."""
+        arrived = list[int]()
+        while self._coming and self._coming[0][0] == now and len(arrived) != most:
+            arrived.append(heappop(self._coming)[1])
+        for job in arrived:
+            self._submitted(job)
+        if arrived:
+            self._await_next()
+        return arrived
+
+    def _one_by_one(self, now: int, ended: list[int]) -> None:
+        """A pass after each event: corrections, submissions, ends in the order of starts, promised starts."""
+        self._correct(now, ending=frozenset(ended))
+        left = list(reversed(ended))
+        while True:
+            if arrived := self._arrived(now, 1):
+                self._pass(now, arrived)
+            elif left:
+                self._end(left.pop(), now)
+                self._pass(now, [])
+            else:
+                break
         if self._due(now):
             self._pass(now, [])
 
     def _due(self, now: int) -> bool:
-        """Whether a start is promised for now; a wake-up may be left from a promise that has moved since."""
-        return any(hole.start <= now for hole in self._promises.values())
+        """Whether a start is promised for now, or a reservation ends; a promise may have moved since its wake-up."""
+        return now in self._opened or any(hole.start <= now for hole in self._promises.values())
 
     def _submitted(self, job: int) -> None:
         """Put a job into the queue, with its estimate."""
@@ -266,7 +305,7 @@ class JobQueue:
             mean = max(whole, (older + last) // 2 // whole * whole) if older and self._user[job] >= 0 else limit
             for choice, _ in self._jobs.choices[job]:
                 self._jobs.plan[choice][:] = [min(mean, limit)] * len(self._jobs.plan[choice])
-        self._queue.append(job)
+        insort(self._queue, job, key=lambda waiting: (int(self.eligible[waiting]), waiting))
 
     def _end(self, job: int, now: int) -> None:
         """A job has ended."""
@@ -274,6 +313,11 @@ class JobQueue:
         del self._ends[job]
         self._freed |= now < self._planned.pop(job) or self._policy.backfill == "replanned"
         self._past[self._user[job]] = (self._past.get(self._user[job], (0, 0))[1], now - int(self.start[job]))
+        for follower in self._followers.pop(job, ()):
+            self.eligible[follower] = max(now + int(self._costs.think[follower]), int(self.eligible[follower]))
+            heappush(self._coming, (int(self.eligible[follower]), follower))
+            if self.eligible[follower] > now:
+                self._at(int(self.eligible[follower]))
 
     def _correct(self, now: int, ending: frozenset[int] = frozenset()) -> None:
         """Correct the planned ends of jobs that outlive what was planned."""
@@ -303,11 +347,12 @@ class JobQueue:
         plan, first = self._jobs.plan, self._jobs.choices
         shortest = self._policy.candidates == "shortest"
         candidates = sorted(queue, key=lambda job: plan[first[job][0][0]][0]) if shortest else queue
-        running = [(end, self._amount(job)) for job, end in self._planned.items()]
+        running = [(end, self.held[job]) for job, end in self._planned.items()]
         flags = {"freed": self._freed, "corrected": self._corrected}
         seen = Situation(now, queue, candidates, running, tuple(self._planned), self._promises, arrived, **flags)
         decided = self._decide(seen)
         self._freed = self._corrected = False
+        self._opened.discard(now)
         for job, hole in decided.starts:
             self._start(job, hole, now)
         if decided.starts:
@@ -335,23 +380,23 @@ class JobQueue:
 
     def _score(self, job: int, now: int) -> float:
         choice, size = self._jobs.choices[job][0]
-        waited_s, estimate_s = (now - self._submit[job]) / SECOND, self._jobs.plan[choice][0] / SECOND
-        submitted_s = (self._submit[job] - self._submit[0]) / SECOND + 1.0
+        joined = int(self.eligible[job])
+        waited_s, estimate_s = (now - joined) / SECOND, self._jobs.plan[choice][0] / SECOND
+        submitted_s = (joined - int(self._costs.submit[0])) / SECOND + 1.0
         return score(self._order, waited_s, estimate_s, float(size), submitted_s)
 
     def _start(self, job: int, hole: Hole, now: int) -> None:
         self.start[job], self.choice[job], self.estimate[job] = now, hole.choice, hole.lasting
-        self.pes[job] = hole.pes
+        self.held[job] = hole.held
         if self._policy.backfill in PROMISING and self.promised[job] == NONE:
             self.promised[job] = now
-        places = self._jobs.places
-        self._kind[job] = 0 if places is None else places.slowest(hole.pes)
+        self._kind[job] = self._jobs.pool.slowest(hole.held)
         self._planned[job] = now + hole.lasting
         self._numbers[job], self._count = self._count, self._count + 1
         if self._programs is None:
             self._ends_at(job, now + self._run[hole.choice][self._kind[job]])
         else:
-            self._started.append(Started(job, now, tuple(numbers_of(hole.pes))))
+            self._started.append(Started(job, now, tuple(numbers_of(hole.held))))
 
     def _look_ahead(self) -> None:
         """See when jobs end that really run, now that others have started."""
@@ -375,10 +420,6 @@ class JobQueue:
         if self._ends.get(job) == end and due not in self._ended:  # twice, where the end moved away and back
             self._ended.append(due)
             self._ask()
-
-    def _amount(self, job: int) -> int:
-        """What a running job holds: PEs as bits, or how many."""
-        return self.pes[job] if self._jobs.places is not None else self._jobs.choices[job][0][1]
 
     def kinds(self) -> list[int]:
         """The class of the slowest PE of each job."""

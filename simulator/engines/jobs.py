@@ -7,16 +7,18 @@ from typing import Literal
 
 import numpy as np
 
+from simulator.base.arrays import Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.costs.jobs import JOB_TICK_S, NEVER, JobCosts, job_costs
 from simulator.engines.job_programs import JobPrograms
 from simulator.engines.job_queue import JobQueue, JobRuns, OwnDecisions
 from simulator.programs.streams.stream import Stream
 from simulator.scheduling.estimates import Estimates, JobTimes
-from simulator.scheduling.nodes import JobNodes
+from simulator.scheduling.nodes import JobNodes, NodePlaces
 from simulator.scheduling.passes import Decision, Jobs, Situation, decide
-from simulator.scheduling.places import Cluster, Hole, Places, equal_pes, numbers_of
+from simulator.scheduling.places import Cluster, Places, equal_pes, numbers_of
 from simulator.scheduling.policy import PROMISING, Policy
+from simulator.scheduling.profiles import Counted, Hole, Pool
 
 __all__ = ["run_jobs"]
 
@@ -52,10 +54,10 @@ def run_jobs(
     """
     if engine not in {"auto", "process", "compiled"}:
         raise ScenarioError(f"engine: there is no {engine!r}; take auto, process or compiled")
-    if isinstance(cluster, JobNodes):
-        raise ScenarioError("nodes: jobs do not run on nodes yet; give a number of PEs")
     pes = equal_pes(cluster) if isinstance(cluster, int) else cluster
     costs = job_costs(stream, pes, policy, estimates, times)
+    if isinstance(pes, JobNodes):
+        pes = equal_pes(pes.count)
     if programs is not None:
         return _really(stream, pes, costs, policy, estimates, programs)
     run = (
@@ -101,15 +103,19 @@ def _by_process(
     choices = list(zip(range(costs.size.size), costs.size.tolist(), strict=True))
     edges, plan = costs.first_choice.tolist(), costs.plan.tolist()
     of_job = [choices[first:end] for first, end in pairwise(edges)]
-    places = Places(pes, policy.placement, plan) if policy.processors == "named" else None
-    jobs = Jobs(pes.count, of_job, plan, costs.needs.tolist(), places)
+    pool: Pool = Counted(pes.count, of_job, plan, costs.reserved)
+    if policy.processors == "named":
+        pool = Places(pes, policy.placement, of_job, plan, costs.needs.tolist())
+    elif costs.nodes is not None and costs.requests is not None:
+        pool = NodePlaces(costs.nodes, costs.requests, plan, costs.reserved)
+    jobs = Jobs(pool, of_job, plan)
     queue = JobQueue(costs, policy, estimates, jobs=jobs, programs=programs)
     queue.run(_decider(OwnDecisions(stream, pes, costs, policy), jobs, queue))
     if policy.own is not None:
         OwnDecisions(stream, pes, costs, policy).check_ended(np.flatnonzero(queue.start < 0).tolist())
-    named = policy.processors == "named"
-    numbers = [list(numbers_of(mask)) for mask in queue.pes] if named else []
-    first = np.cumsum([0, *map(len, numbers)]) if named else None
+    pe_numbers = [list(numbers_of(pes)) for pes in queue.held] if policy.processors == "named" else None
+    on_nodes = [np.flatnonzero(held[:, 0]).tolist() for held in queue.held] if costs.nodes is not None else None
+    sizes = costs.size[queue.choice]
     return JobRuns(
         stream,
         policy,
@@ -120,13 +126,22 @@ def _by_process(
         costs.submit,
         queue.start,
         queue.finish,
-        costs.size[queue.choice],
+        sizes if on_nodes is None else np.array([held[:, 0].sum() for held in queue.held], dtype=np.int64),
         queue.estimate,
         queue.promised,
         costs.killed[queue.choice, queue.kinds()],
-        first,
-        np.array([number for group in numbers for number in group], dtype=np.int64) if named else None,
+        *_ragged(pe_numbers),
+        queue.eligible,
+        costs.nodes,
+        *_ragged(on_nodes),
     )
+
+
+def _ragged(numbers: list[list[int]] | None) -> tuple[Ints | None, Ints | None]:
+    """Where each job's numbers begin, and the end; and all of them."""
+    if numbers is None:
+        return None, None
+    return np.cumsum([0, *map(len, numbers)]), np.array([one for some in numbers for one in some], dtype=np.int64)
 
 
 def _decider(own: OwnDecisions, jobs: Jobs, queue: JobQueue) -> Callable[[Situation], Decision]:
@@ -134,17 +149,17 @@ def _decider(own: OwnDecisions, jobs: Jobs, queue: JobQueue) -> Callable[[Situat
     if own.policy.own is None:
         return lambda seen: decide(own.policy, jobs, seen)
 
+    named = own.policy.processors == "named"
+
     def of_the_user(seen: Situation) -> Decision:
         waiting = [(job, jobs.plan[job][0]) for job in sorted(seen.queue)]
         running = [
-            (job, int(queue.start[job]), end, list(numbers_of(queue.pes[job])))
+            (job, int(queue.start[job]), end, list(numbers_of(queue.held[job])) if named else [])
             for job, (end, _) in zip(seen.running_jobs, seen.running, strict=True)
         ]
         starts = own.starts(seen.now, waiting, running) if waiting else []
-        holes = [(job, sum(1 << pe for pe in pes)) for job, pes in starts]
-        places = jobs.places
-        kinds = [0 if places is None else places.slowest(pes) for _, pes in holes]
-        found = zip(holes, kinds, strict=True)
-        return Decision([(job, Hole(seen.now, jobs.plan[job][kind], job, pes)) for (job, pes), kind in found])
+        held = [sum(1 << pe for pe in pes) if named else jobs.choices[job][0][1] for job, pes in starts]
+        found = zip([job for job, _ in starts], held, map(jobs.pool.slowest, held), strict=True)
+        return Decision([(job, Hole(seen.now, jobs.plan[job][kind], job, pes)) for job, pes, kind in found])
 
     return of_the_user

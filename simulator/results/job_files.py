@@ -29,7 +29,7 @@ COLUMNS = (
     *("stretch", "allocated_resources"),
 )
 TABLE = ("job", "submit_s", "start_s", "finish_s", "processors", "wait_s", "estimate_s", "killed", "user")
-ALLOCATED = "allocated"
+ALLOCATED, NODES = "allocated", "nodes"
 """Columns of our own table."""
 UNKNOWN = -1
 FAILED, COMPLETED = 0, 1
@@ -241,10 +241,11 @@ def job_table_lines(runs: JobRuns) -> Iterator[str]:
     """A row per job in the order of the stream, as pieces of CSV; seconds are exact decimals of whole nanoseconds.
 
     `killed` is 1 where the limit ended the job, `user` a name or number, empty where nobody knows it. If PEs are named,
-    `allocated` has their numbers as Batsim writes them: `0-2 5`.
+    `allocated` has their numbers as Batsim writes them: `0-2 5`; `nodes` has those of nodes.
     """
-    named = runs.allocated is not None
-    yield files.csv_lines([(*TABLE, ALLOCATED) if named else TABLE])
+    places = {ALLOCATED: runs.pes_of} if runs.allocated is not None else {}
+    places |= {NODES: runs.nodes_of} if runs.held_nodes is not None else {}
+    yield files.csv_lines([(*TABLE, *places)])
     users = runs.stream.names.get("user", ())
     for first in range(0, len(runs.stream), _ROWS):
         part = slice(first, first + _ROWS)
@@ -257,11 +258,12 @@ def job_table_lines(runs: JobRuns) -> Iterator[str]:
             runs.stream.ids[part].tolist(),
             *(seconds(ticks) for ticks in (runs.submit_ticks, runs.start_ticks, runs.finish_ticks)),
             runs.processors[part].tolist(),
-            seconds(runs.start_ticks - runs.submit_ticks),
+            seconds(runs.start_ticks - runs.eligible_ticks),
             seconds(runs.estimate_ticks),
             runs.killed[part].astype(np.int64).tolist(),
             ["" if user < 0 else users[user] if user < len(users) else user for user in numbers],
         ]
-        if named:
-            columns.append([ranges(runs.pes_of(first + k).tolist(), " ") for k in range(len(numbers))])
+        columns += [
+            [ranges(numbers_of(first + k).tolist(), " ") for k in range(len(numbers))] for numbers_of in places.values()
+        ]
         yield files.csv_lines(zip(*columns, strict=True))

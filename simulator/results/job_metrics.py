@@ -233,7 +233,7 @@ class JobSeries:
 
 def series(runs: JobRuns) -> JobSeries:
     """Busy PEs and the queue over time."""
-    events = (runs.submit_ticks, runs.start_ticks, runs.finish_ticks)
+    events = (runs.eligible_ticks, runs.start_ticks, runs.finish_ticks)
     ticks = np.unique(np.concatenate(events))
     submit, start, finish = events
     return JobSeries(
@@ -310,9 +310,9 @@ def _excursion(runs: JobRuns) -> tuple[float, bool, float]:
     """
     work = runs.processors * runs.run_s
     least_s = float(np.sum(work * runs.run_s) / np.sum(work))
-    ticks = np.unique(np.concatenate((runs.submit_ticks, runs.start_ticks)))
+    ticks = np.unique(np.concatenate((runs.eligible_ticks, runs.start_ticks)))
     first, last = int(ticks[0]), int(runs.submit_ticks.max())
-    above = (under_way(ticks, runs.submit_ticks, runs.start_ticks, work) > least_s * runs.pes) & (ticks < last)
+    above = (under_way(ticks, runs.eligible_ticks, runs.start_ticks, work) > least_s * runs.pes) & (ticks < last)
     edges = np.diff(np.concatenate(([0], above.astype(np.int64), [0])))
     begins, ends = np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)
     if not begins.size:

@@ -7,8 +7,9 @@ import numpy as np
 
 from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError, meant
+from simulator.scheduling.profiles import Hole, Profile, Span
 
-__all__ = ["NO_LIMIT_MIB", "JobNodes", "JobPartition", "Reservation"]
+__all__ = ["NO_LIMIT_MIB", "JobNodes", "JobPartition", "NodePlaces", "NodeRequests", "Reservation"]
 
 NO_LIMIT_MIB = 2**40
 """Memory of a node that limits nobody: more than all jobs ask for, and sums of it stay whole numbers of 64 bits."""
@@ -123,3 +124,76 @@ class JobNodes:
         either = [set(one.strip().split("&")) for one in wanted.split("|")]
         features = self.features or ((),) * len(self.names)
         return np.array([any(every <= set(own) for every in either) for own in features])
+
+
+@dataclass(frozen=True, eq=False)
+class NodeRequests:
+    """What jobs ask for: equal chunks, each inside of one node; R requests that differ, A sets of nodes."""
+
+    of_job: Ints
+    """(job,)."""
+    chunks: Ints
+    """How many; (R,)."""
+    each: Ints
+    """Cores, memory and GPUs of a chunk; (R, 3)."""
+    spread: Flags
+    """Whether each chunk is on a node of its own; (R,)."""
+    whole: Flags
+    """Whether the job's nodes are its own; (R,)."""
+    within: Ints
+    """Set of nodes that are allowed; (R,)."""
+    allowed: Flags
+    """(A, node)."""
+
+    def room(self, request: int, free: Ints, capacity: Ints) -> Ints:
+        """How many chunks each node can take, of those that are asked for; (node,).
+
+        `free`: what is left of `capacity`; (node, 3).
+        """
+        need = self.each[request]
+        fitting = np.where(need > 0, free // np.maximum(need, 1), NO_LIMIT_MIB).min(axis=1)
+        room = np.clip(fitting, 0, 1 if self.spread[request] else self.chunks[request])
+        usable = self.allowed[self.within[request]]
+        if self.whole[request]:
+            usable = usable & (free[:, 0] == capacity[:, 0])
+        return np.asarray(room * usable)
+
+    def taken(self, request: int, room: Ints, nodes: JobNodes) -> Ints:
+        """What a job takes, from as few of the first nodes as hold it; (node, 3)."""
+        in_order = room[nodes.order]
+        before = np.cumsum(in_order) - in_order
+        chunks = np.empty_like(room)
+        chunks[nodes.order] = np.clip(self.chunks[request] - before, 0, in_order)
+        if self.whole[request]:
+            return np.asarray(nodes.capacity * (chunks > 0)[:, np.newaxis])
+        return np.asarray(self.each[request] * chunks[:, np.newaxis])
+
+
+@dataclass(frozen=True, eq=False)
+class NodePlaces:
+    """Nodes as jobs share them (a `Pool`).
+
+    `plan`: planned ticks of each job.
+    """
+
+    nodes: JobNodes
+    requests: NodeRequests
+    plan: list[list[int]]
+    reserved: tuple[Span, ...] = ()
+
+    def profile(self, now: int) -> Profile:
+        """What is free where no reservation is."""
+        return Profile(now, self.nodes.capacity, np.minimum, self.reserved)
+
+    def best(self, profile: Profile, job: int) -> Hole | None:
+        """The earliest hole, on the lightest nodes."""
+        request, lasting = int(self.requests.of_job[job]), self.plan[job][0]
+        for place, start in enumerate(profile.times):
+            room = self.requests.room(request, profile.common(place, lasting), self.nodes.capacity)
+            if room.sum() >= self.requests.chunks[request]:
+                return Hole(start, lasting, job, self.requests.taken(request, room, self.nodes))
+        return None
+
+    def slowest(self, held: Ints) -> int:  # noqa: ARG002 - all are alike
+        """See `Pool`."""
+        return 0

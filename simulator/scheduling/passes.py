@@ -7,8 +7,8 @@ from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from simulator.scheduling.places import CountedProfile, Hole, NamedProfile, Places
 from simulator.scheduling.policy import PROMISING, Policy
+from simulator.scheduling.profiles import Counted, Held, Hole, Pool, Profile
 
 __all__ = ["Decision", "Jobs", "Situation", "decide"]
 
@@ -17,12 +17,10 @@ __all__ = ["Decision", "Jobs", "Situation", "decide"]
 class Jobs:
     """What decisions know of jobs: lists by job, choices as pairs of number and size."""
 
-    pes: int
+    pool: Pool
     choices: list[list[tuple[int, int]]]
     plan: list[list[int]]
     """Planned ticks of each choice, by class of the slowest PE."""
-    needs: list[float]
-    places: Places | None = None
 
     def counted(self, job: int) -> tuple[int, int, int]:
         """Choice, size and planned ticks of a job where PEs are counted."""
@@ -39,8 +37,8 @@ class Situation:
     """Jobs that wait, in the policy's order."""
     candidates: Sequence[int]
     """The same in the order in which they are tried behind the head."""
-    running: Sequence[tuple[int, int]]
-    """Planned end, and size or PEs of each running job."""
+    running: Sequence[tuple[int, Held]]
+    """Planned end of each running job, and what it holds."""
     running_jobs: Sequence[int] = ()
     """Which these are, in the order of their starts as they."""
     promises: dict[int, Hole] = field(default_factory=dict)
@@ -66,17 +64,18 @@ def decide(policy: Policy, jobs: Jobs, seen: Situation) -> Decision:
     """One pass of a policy."""
     if policy.backfill in PROMISING:
         return _kept(jobs, seen, replan=seen.corrected or (seen.freed and policy.backfill == "replanned"))
-    if jobs.places is not None:
-        together = policy.placement == "min-min"
-        return _least_first(jobs, seen, jobs.places) if together else _named(policy, jobs, seen, jobs.places)
-    return _counted(policy, jobs, seen)
+    if policy.placement == "min-min":
+        return _least_first(jobs, seen)
+    if isinstance(jobs.pool, Counted) and not jobs.pool.reserved:
+        return _counted(policy, jobs, seen, jobs.pool.pes)
+    return _in_profile(policy, jobs, seen)
 
 
-def _counted(policy: Policy, jobs: Jobs, seen: Situation) -> Decision:
+def _counted(policy: Policy, jobs: Jobs, seen: Situation, pes: int) -> Decision:
     """The head while it fits; behind a head that waits, who does not delay it (EASY)."""
     now, starts = seen.now, list[tuple[int, Hole]]()
     releases = sorted((end, size) for end, size in seen.running if end > now)
-    free = jobs.pes - sum(size for _, size in releases)
+    free = pes - sum(size for _, size in releases)
     started, head = set[int](), None
     for job in seen.queue:
         choice, size, lasting = jobs.counted(job)
@@ -85,7 +84,7 @@ def _counted(policy: Policy, jobs: Jobs, seen: Situation) -> Decision:
             break
         free -= size
         insort(releases, (now + lasting, size))
-        starts.append((job, Hole(now, lasting, choice)))
+        starts.append((job, Hole(now, lasting, choice, size)))
         started.add(job)
     if head is None or policy.backfill == "none":
         return Decision(starts)
@@ -99,7 +98,7 @@ def _counted(policy: Policy, jobs: Jobs, seen: Situation) -> Decision:
                 continue
             extra -= size
         free -= size
-        starts.append((job, Hole(now, lasting, choice)))
+        starts.append((job, Hole(now, lasting, choice, size)))
     return Decision(starts, {head: Hole(shadow, jobs.counted(head)[2], jobs.counted(head)[0])})
 
 
@@ -113,15 +112,15 @@ def _shadow(releases: list[tuple[int, int]], free: int, size: int) -> tuple[int,
     return shadow, free - size
 
 
-def _named(policy: Policy, jobs: Jobs, seen: Situation, places: Places) -> Decision:
-    """The same on PEs by number: who passes the head takes none that it is to get."""
+def _in_profile(policy: Policy, jobs: Jobs, seen: Situation) -> Decision:
+    """The same on PEs by number or on nodes: who passes the head takes nothing that it is to get."""
     profile, starts, promises = _running(jobs, seen), list[tuple[int, Hole]](), dict[int, Hole]()
     started = set[int]()
     for job in seen.queue:
-        hole = places.best(profile, jobs.choices[job], jobs.needs[job])
+        hole = jobs.pool.best(profile, job)
         if hole is None:
             break
-        profile.take(hole.start, hole.end, hole.pes)
+        profile.take(hole.start, hole.end, hole.held)
         if hole.start > seen.now:
             promises[job] = hole
             break
@@ -132,33 +131,32 @@ def _named(policy: Policy, jobs: Jobs, seen: Situation, places: Places) -> Decis
     for job in seen.candidates:
         if job in started or job in promises:
             continue
-        hole = places.best(profile, jobs.choices[job], jobs.needs[job])
+        hole = jobs.pool.best(profile, job)
         if hole is not None and hole.start == seen.now:
-            profile.take(hole.start, hole.end, hole.pes)
+            profile.take(hole.start, hole.end, hole.held)
             starts.append((job, hole))
     return Decision(starts, promises)
 
 
-def _least_first(jobs: Jobs, seen: Situation, places: Places) -> Decision:
+def _least_first(jobs: Jobs, seen: Situation) -> Decision:
     """Min-min: again and again the job that can end first, of equal ones the first of the queue."""
     profile, starts, left = _running(jobs, seen), list[tuple[int, Hole]](), list(seen.queue)
     while left:
-        found = [(job, places.best(profile, jobs.choices[job], jobs.needs[job])) for job in left]
+        found = [(job, jobs.pool.best(profile, job)) for job in left]
         known = [(job, hole) for job, hole in found if hole is not None]
         job, hole = min(known, key=lambda entry: entry[1].end)
-        profile.take(hole.start, hole.end, hole.pes)
+        profile.take(hole.start, hole.end, hole.held)
         if hole.start == seen.now:
             starts.append((job, hole))
         left.remove(job)
     return Decision(starts)
 
 
-def _running(jobs: Jobs, seen: Situation) -> NamedProfile:
+def _running(jobs: Jobs, seen: Situation) -> Profile:
     """What running jobs leave free."""
-    assert jobs.places is not None  # noqa: S101 - only where PEs are named
-    profile = NamedProfile(seen.now, jobs.places.every)
-    for end, pes in seen.running:
-        profile.take(seen.now, end, pes)
+    profile = jobs.pool.profile(seen.now)
+    for end, held in seen.running:
+        profile.take(seen.now, end, held)
     return profile
 
 
@@ -184,38 +182,18 @@ class _Book:
     """Promises of a conservative policy and what they leave free."""
 
     def __init__(self, jobs: Jobs, seen: Situation, promises: dict[int, Hole]) -> None:
-        self._jobs, self.promises = jobs, promises
-        self._profile: CountedProfile | NamedProfile
-        if jobs.places is None:
-            self._profile = CountedProfile(seen.now, jobs.pes)
-        else:
-            self._profile = NamedProfile(seen.now, jobs.places.every)
-        for end, taken in seen.running:
-            if end > seen.now:
-                self._profile.take(seen.now, end, taken)
-        for job, hole in self.promises.items():
-            self._profile.take(hole.start, hole.end, self._amount(job, hole))
-
-    def _amount(self, job: int, hole: Hole) -> int:
-        return hole.pes if self._jobs.places is not None else self._jobs.choices[job][0][1]
+        self._pool, self._profile, self.promises = jobs.pool, _running(jobs, seen), promises
+        for hole in promises.values():
+            self._profile.take(hole.start, hole.end, hole.held)
 
     def lift(self, job: int) -> None:
         """Give a job's promised hole back."""
         hole = self.promises.pop(job)
-        if isinstance(self._profile, NamedProfile):
-            self._profile.give(hole.start, hole.end, hole.pes)
-        else:
-            self._profile.take(hole.start, hole.end, -self._amount(job, hole))
+        self._profile.give(hole.start, hole.end, hole.held)
 
     def put(self, job: int) -> None:
         """Promise a job its earliest hole."""
-        jobs, profile = self._jobs, self._profile
-        if isinstance(profile, NamedProfile):
-            assert jobs.places is not None  # noqa: S101 - only where PEs are named
-            hole = jobs.places.best(profile, jobs.choices[job], jobs.needs[job])
-            assert hole is not None  # noqa: S101 - the cluster can hold every job, so its last place can
-        else:
-            choice, size, lasting = jobs.counted(job)
-            hole = Hole(profile.earliest(size, lasting), lasting, choice)
-        profile.take(hole.start, hole.end, self._amount(job, hole))
+        hole = self._pool.best(self._profile, job)
+        assert hole is not None  # noqa: S101 - the cluster can hold every job, so the last place of its profile can
+        self._profile.take(hole.start, hole.end, hole.held)
         self.promises[job] = hole

@@ -1,15 +1,17 @@
 """One pass of a policy over the queue: `simulator.scheduling.passes`, compiled."""
 
 from simulator.engines.compiled.cache import callee, subroutine
+from simulator.engines.compiled.job_nodes import THEN, change, fits_beside, fits_now, hold, meet_on, shadow_of
 from simulator.engines.compiled.job_places import (
     GIVE,
     TAKE,
     best_hole,
-    earliest,
+    clear_profile,
+    find,
     forget_past,
     profile_of_running,
+    reserve,
     take,
-    take_pes,
 )
 from simulator.engines.compiled.job_state import (
     BY_END,
@@ -30,8 +32,9 @@ from simulator.engines.costs import LAST_TICK
 
 NO_BACKFILL, EASY, CONSERVATIVE, REPLANNED = range(4)
 BACKFILLS = {"none": NO_BACKFILL, "easy": EASY, "conservative": CONSERVATIVE, "replanned": REPLANNED}
-RUNNING, DONE, DECIDE, PAST_LAST_TICK = range(4)
-"""Statuses: the run goes on, is over, waits for a policy of the user's own, or has passed the last tick."""
+RUNNING, DONE, DECIDE, PAST_LAST_TICK, FULL = range(5)
+"""Statuses: the run goes on, is over, waits for a policy of the user's own, has passed the last tick, or needs
+more rows for its profile."""
 
 
 @subroutine
@@ -46,6 +49,8 @@ def start(j: State, job: int) -> None:
     j.number[job] = j.n[N.STARTED]
     j.n[N.STARTED] += 1
     j.n[N.USED] += j.size[j.choice[job]]
+    if j.n[N.NODES] > 0:
+        hold(j, job, -1)
     begin_running(j, job)
     push(j, j.ending, j.n[N.ENDING], job, BY_END)
     j.n[N.ENDING] += 1
@@ -74,14 +79,15 @@ def decide(j: State) -> None:
     before = j.n[N.STARTED]
     if j.n[N.BACKFILL] >= CONSERVATIVE:
         keep_promises(j)
-    elif j.n[N.WORDS] == 0:
-        pass_counted(j)
     elif j.n[N.MIN_MIN]:
         pass_least_first(j)
+    elif j.n[N.WORDS] > 0 or j.n[N.RESERVED] > 0:
+        pass_in_profile(j)
+    elif j.n[N.NODES] > 0:
+        pass_on_nodes(j)
     else:
-        pass_named(j)
-    j.n[N.FREED] = j.n[N.CORRECTED] = 0
-    j.n[N.SEEN] = j.n[N.NEXT]
+        pass_counted(j)
+    j.n[N.FREED] = j.n[N.CORRECTED] = j.n[N.NOTED] = 0
     if j.n[N.STARTED] > before:
         remove_started(j)
 
@@ -95,7 +101,7 @@ def remove_started(j: State) -> None:
     j.n[N.QUEUED] = left
 
 
-@subroutine
+@callee
 def pass_counted(j: State) -> None:
     """The head while it fits; behind a head that waits, who does not delay it (EASY)."""
     now, place = j.n[N.NOW], 0
@@ -147,16 +153,47 @@ def _behind(j: State, place: int, free: int, extra: int, shadow: int) -> None:
 
 
 @subroutine
-def pass_named(j: State) -> None:
-    """The same on PEs by number: who passes the head takes none that it is to get."""
+def pass_on_nodes(j: State) -> None:
+    """The same on nodes: who passes the head and ends later needs what is free both now and then."""
+    now, place = j.n[N.NOW], 0
+    j.n[N.PASS] += 1
+    while place < j.n[N.QUEUED] and fits_now(j, j.queue[place]):
+        only_choice(j, j.queue[place])
+        start(j, j.queue[place])
+        place += 1
+    if place == j.n[N.QUEUED] or j.n[N.BACKFILL] == NO_BACKFILL:
+        return
+    head, shadow = j.queue[place], NONE
+    if j.promised[head] == NONE:
+        j.promised[head] = shadow = shadow_of(j, head)
+    line = j.candidates if j.n[N.SHORTEST] else j.queue
+    for at in range(0 if j.n[N.SHORTEST] else place + 1, j.n[N.QUEUED]):
+        job = line[at]
+        if job == head or j.start[job] != NONE or not fits_now(j, job):
+            continue
+        if shadow == NONE:
+            shadow = shadow_of(j, head)
+        later = now + j.plan[j.first[job] * j.n[N.KINDS]] > shadow
+        if later and not fits_beside(j, job):
+            continue
+        only_choice(j, job)
+        start(j, job)
+        if later:
+            change(j, j.level, THEN, job, -1)
+        meet_on(j, job)
+
+
+@subroutine
+def pass_in_profile(j: State) -> None:
+    """The same on PEs by number or beside reservations: who passes the head takes nothing that it is to get."""
     now, head, begin = j.n[N.NOW], NONE, NONE
     profile_of_running(j)
     for place in range(j.n[N.QUEUED]):
         job = j.queue[place]
-        begin = best_hole(j, job)
+        begin = find(j, job)
         if begin < 0:
             return
-        take_pes(j, begin, begin + j.estimate[job], job, TAKE)
+        take(j, begin, begin + j.estimate[job], job, TAKE)
         if begin > now:
             head = job
             break
@@ -170,8 +207,8 @@ def pass_named(j: State) -> None:
         job = j.candidates[place] if j.n[N.SHORTEST] else j.queue[place]
         if job == head or j.start[job] != NONE:
             continue
-        if best_hole(j, job) == now:
-            take_pes(j, now, now + j.estimate[job], job, TAKE)
+        if find(j, job) == now:
+            take(j, now, now + j.estimate[job], job, TAKE)
             start(j, job)
 
 
@@ -191,7 +228,7 @@ def pass_least_first(j: State) -> None:
                 if chosen == NONE or end < chosen_end:
                     chosen, chosen_end = job, end
         begin = chosen_end - j.estimate[chosen]
-        take_pes(j, begin, chosen_end, chosen, TAKE)
+        take(j, begin, chosen_end, chosen, TAKE)
         j.promise[chosen] = begin
         if begin == j.n[N.NOW]:
             start(j, chosen)
@@ -200,11 +237,7 @@ def pass_least_first(j: State) -> None:
 @subroutine
 def put(j: State, job: int) -> None:
     """Promise a job its earliest hole."""
-    if j.n[N.WORDS] > 0:
-        begin = best_hole(j, job)
-    else:
-        size = only_choice(j, job)
-        begin = earliest(j, size, j.estimate[job])
+    begin = find(j, job)
     take(j, begin, begin + j.estimate[job], job, TAKE)
     j.promise[job] = begin
     if j.promised[job] == NONE:
@@ -216,10 +249,13 @@ def keep_promises(j: State) -> None:
     """Conservative: everybody has a promise, and nobody's gets worse, unless all are made again."""
     now = j.n[N.NOW]
     replan = j.n[N.CORRECTED] == 1 or (j.n[N.FREED] == 1 and j.n[N.BACKFILL] == REPLANNED)
+    if j.n[N.PROFILE] == 0:
+        clear_profile(j)
+        reserve(j)
     forget_past(j)
     if replan:  # promises may not fit any more
         profile_of_running(j)
-        j.n[N.RISING] = 0
+    j.n[N.RISING] = 0
     for place in range(j.n[N.QUEUED] if replan or j.n[N.FREED] else 0):
         job = j.queue[place]
         if j.promise[job] == NONE and not replan:
@@ -228,8 +264,8 @@ def keep_promises(j: State) -> None:
             take(j, j.promise[job], j.promise[job] + j.estimate[job], job, GIVE)
         put(j, job)
     if not replan:
-        for job in range(j.n[N.SEEN], j.n[N.NEXT]):
-            put(j, job)
+        for place in range(j.n[N.NOTED]):
+            put(j, j.noted[place])
     j.n[N.WAKE] = LAST_TICK
     for place in range(j.n[N.QUEUED]):
         job = j.queue[place]

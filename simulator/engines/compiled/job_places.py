@@ -1,31 +1,42 @@
-"""What is free when, as counts and by number, and the hole that is best for a job: `scheduling.profiles`, compiled.
+"""What is free when, and the hole that is best for a job: `scheduling.profiles` and `scheduling.places`, compiled.
 
 A row of the profile holds from its time up to the next one's; the last one holds for ever.
 """
 
 from simulator.engines.compiled.cache import callee, subroutine
-from simulator.engines.compiled.job_state import N, State
+from simulator.engines.compiled.job_nodes import PARTS, best_on_nodes, change
+from simulator.engines.compiled.job_state import NONE, N, State
 
 WORD = 64
 TAKE, GIVE = 0, 1
-PICKED, ROOM, BEST, LEFT = range(4)
+PICKED, ROOM = range(2)
 """Rows of `State.hole`."""
 
 
 @callee
 def width(j: State) -> int:
-    """Numbers of a row: a count, or words."""
-    return max(1, j.n[N.WORDS])
+    """Numbers of a row: a count, words, or three for each node."""
+    return max(1, j.n[N.WORDS], PARTS * j.n[N.NODES])
 
 
 @subroutine
 def clear_profile(j: State) -> None:
-    """A profile with all PEs free from now on."""
+    """A profile with all free from now on."""
     j.n[N.PROFILE], j.time[0], j.n[N.RISING] = 1, j.n[N.NOW], 1
-    if j.n[N.WORDS] == 0:
-        j.free[0] = j.n[N.PES]
-    for word in range(j.n[N.WORDS]):
-        j.free[word] = j.within[(j.n[N.KINDS] - 1) * j.n[N.WORDS] + word]
+    for place in range(width(j)):
+        j.free[place] = j.level[place]
+
+
+@subroutine
+def reserve(j: State) -> None:
+    """Hold what reservations hold."""
+    wide = width(j)
+    for span in range(j.n[N.OPENED], j.n[N.RESERVED]):
+        j.n[N.RISING], base = 0, span * (2 + wide)
+        first = edge(j, j.reserved[base])
+        for row in range(first, edge(j, j.reserved[base + 1])):
+            for place in range(wide):
+                j.free[row * wide + place] -= j.reserved[base + 2 + place]
 
 
 @subroutine
@@ -76,37 +87,26 @@ def edge(j: State, time: int) -> int:
 
 
 @subroutine
-def take_count(j: State, begin: int, end: int, count: int) -> None:
-    """Have so many PEs fewer in [begin, end); negative counts give back."""
-    first = edge(j, begin)
-    last = edge(j, end)
-    for row in range(first, last):
-        j.free[row] -= count
-
-
-@subroutine
-def take_pes(j: State, begin: int, end: int, job: int, back: int) -> None:
-    """Occupy a job's PEs in [begin, end), or give them back."""
-    first = edge(j, begin)
-    last = edge(j, end)
-    words = j.n[N.WORDS]
-    for row in range(first, last):
-        for word in range(words):
-            mine = j.pes[job * words + word]
-            if back == GIVE:
-                j.free[row * words + word] |= mine
-            else:
-                j.free[row * words + word] &= ~mine
-
-
-@subroutine
 def take(j: State, begin: int, end: int, job: int, back: int) -> None:
     """Occupy in [begin, end) what a job holds, or give it back."""
-    if j.n[N.WORDS] > 0:
-        take_pes(j, begin, end, job, back)
-    else:
-        count = j.size[j.choice[job]]
-        take_count(j, begin, end, -count if back == GIVE else count)
+    first = edge(j, begin)
+    for row in range(first, edge(j, end)):
+        add_free(j, row, job, 1 if back == GIVE else -1)
+
+
+@callee
+def add_free(j: State, row: int, job: int, sign: int) -> None:
+    """Have what a job holds free in a row, or no longer."""
+    words = j.n[N.WORDS]
+    if j.n[N.NODES] > 0:
+        change(j, j.free, row, job, sign)
+    elif words == 0:
+        j.free[row] += sign * j.size[j.choice[job]]
+    for word in range(words):
+        if sign > 0:
+            j.free[row * words + word] |= j.pes[job * words + word]
+        else:
+            j.free[row * words + word] &= ~j.pes[job * words + word]
 
 
 @callee
@@ -122,21 +122,20 @@ def earliest(j: State, count: int, lasting: int) -> int:
 
 
 @callee
-def add_free(j: State, row: int, job: int, sign: int) -> None:
-    """Have what a job holds free in a row, or no longer."""
-    words = j.n[N.WORDS]
-    if words == 0:
-        j.free[row] += sign * j.size[j.choice[job]]
-    for word in range(words):
-        if sign > 0:
-            j.free[row * words + word] |= j.pes[job * words + word]
-        else:
-            j.free[row * words + word] &= ~j.pes[job * words + word]
+def find(j: State, job: int) -> int:
+    """The begin of the best hole for a job, NONE without one; what it is to get is put down for it."""
+    if j.n[N.WORDS] > 0:
+        return best_hole(j, job)
+    choice = j.first[job]
+    j.choice[job], j.kind[job], j.estimate[job] = choice, 0, j.plan[choice * j.n[N.KINDS]]
+    if j.n[N.NODES] > 0:
+        return best_on_nodes(j, job, j.estimate[job])
+    return earliest(j, j.size[choice], j.estimate[job])
 
 
 @subroutine
 def profile_of_running(j: State) -> None:
-    """What running jobs leave free: a row for each planned end to come."""
+    """What running jobs and reservations leave free: a row for each planned end to come."""
     wide, count, row = width(j), j.n[N.RUNNING], 0
     clear_profile(j)
     for place in range(count):
@@ -150,6 +149,7 @@ def profile_of_running(j: State) -> None:
                 j.free[row * wide + word] = j.free[(row - 1) * wide + word]
         add_free(j, row, job, 1)
     j.n[N.PROFILE] = row + 1
+    reserve(j)
 
 
 @callee
@@ -210,7 +210,7 @@ def best_hole(j: State, job: int) -> int:
     The earliest planned end, of equal ones the first start and the fewest PEs; each choice starts as early as it can
     unless the placement is by the earliest end.
     """
-    words, kinds, best_end, best_start = j.n[N.WORDS], j.n[N.KINDS], -1, -1
+    words, kinds, best_end, best_start = j.n[N.WORDS], j.n[N.KINDS], NONE, NONE
     waits = j.n[N.EARLIEST_FINISH] != 0
     for choice in range(j.first[job], j.first[job + 1]):
         for row in range(j.n[N.PROFILE]):
@@ -219,7 +219,7 @@ def best_hole(j: State, job: int) -> int:
             found = False
             for turn in range(kinds):
                 kind = turn if j.n[N.FASTEST_FIRST] else kinds - 1 - turn
-                if room_at(j, row, j.plan[choice * kinds + kind], kind, j.need[job]) < j.size[choice]:
+                if room_at(j, row, j.plan[choice * kinds + kind], kind, j.request[job]) < j.size[choice]:
                     continue
                 found = True
                 slowest = pick(j, j.size[choice])

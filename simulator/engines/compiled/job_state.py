@@ -3,6 +3,9 @@
 from enum import IntEnum
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simulator.base.arrays import Floats, Ints
 from simulator.engines.compiled.cache import callee, subroutine
 from simulator.engines.costs.jobs import SECOND
@@ -15,8 +18,12 @@ f1 = callee(scores.f1)
 NONE = -1
 BY_ORDER, BY_LENGTH = 0, 1
 """In which order waiting jobs stand: the policy's, or by increasing estimate."""
-BY_END, BY_PLAN = 0, 1
-"""What a heap goes by: ends, or planned ends."""
+BY_END, BY_PLAN, BY_JOINING = range(3)
+"""What a heap goes by: ends, planned ends, or the times at which jobs join the queue."""
+
+FOLLOWER, SIBLING, THINK, WAITS, LINKS = range(5)
+"""Columns of `State.links`: the first job that waits for this one's end, the next one that waits for the same end, the
+time from that end to joining the queue, whether the job waits for one; and how many columns."""
 
 
 class N(IntEnum):
@@ -44,8 +51,7 @@ class N(IntEnum):
     NOW = 16
     NEXT = 17
     """The first job that has not been submitted."""
-    SEEN = 18
-    """The first job that no pass has seen."""
+    NOTED = 18
     QUEUED = 19
     RUNNING = 20
     ENDING = 21
@@ -63,21 +69,43 @@ class N(IntEnum):
     STATUS = 30
     OWN = 31
     """Whether a policy of the user's own decides."""
-    CHOSEN = 32
-    """Jobs that it starts."""
-    STEPS = 33
-    SCORED = 34
+    STEPS = 32
+    SCORED = 33
     """Whether the order has scores."""
-    DYNAMIC = 35
+    DYNAMIC = 34
     """Whether these change while jobs wait."""
+    COMING = 35
+    NODES = 36
+    """0 where there are only PEs."""
+    RESERVED = 37
+    OPENED = 38
+    """Reservations that have ended."""
+    EPOCH = 39
+    """Counts ends: what did not fit since the last one does not fit now."""
+    PASS = 40
+    ROWS = 41
+    """That the profile needs."""
+    SPARE = 43
+    """Cores that are free now."""
+    BEGIN = 42
+    """The first submission."""
 
 
 class State(NamedTuple):
-    """Arrays of one run; J jobs, X choices, K classes, W words of a set of PEs."""
+    """Arrays of one run; J jobs, X choices, K classes, W words of a set of PEs, M nodes, R unlike requests."""
 
     n: Ints
     """See `N`."""
-    submit: Ints
+    joins: Ints
+    """When each job joins the queue."""
+    links: Ints
+    """Of jobs that wait for another one's end; (J, 4): see `LINKS`."""
+    coming: Ints
+    """Heap by (joining, number) of jobs whose wait for another one's end is over."""
+    noted: Ints
+    """Jobs that no pass has seen, or those that a policy of the user's own starts."""
+    past: Ints
+    """The last run time but one of each user, and the last; (user, 2)."""
     first: Ints
     size: Ints
     run: Ints
@@ -85,8 +113,8 @@ class State(NamedTuple):
     ladder: Ints
     limit: Ints
     user: Ints
-    need: Ints
-    """Class of memory that each job needs."""
+    request: Ints
+    """What each job asks for: a row of `able`, or of `asks`."""
     steps: Ints
     start: Ints
     finish: Ints
@@ -106,11 +134,6 @@ class State(NamedTuple):
     """Heap by (end, number)."""
     late: Ints
     """Heap by planned end: those that outlive it."""
-    older: Ints
-    """Last run time but one of each user."""
-    last: Ints
-    chosen: Ints
-    """Jobs that a policy of the user's own starts."""
     time: Ints
     """Begin of each row of the profile."""
     free: Ints
@@ -127,6 +150,18 @@ class State(NamedTuple):
     """PEs with at least so much memory; (memory class, W)."""
     scores: Floats
     """Of waiting jobs, where the order has scores."""
+    reserved: Ints
+    """(reservation, 2 + numbers of a row of the profile): begin, end and what it holds, by end."""
+    asks: Ints
+    """(R, fields): see `job_nodes`."""
+    sets: Ints
+    """Nodes that jobs may use; (set, 1 + 2 M): how many, which in the order in which they are taken, and flags."""
+    level: Ints
+    """Rows like those of the profile: all that there is; on nodes also what is free now, then, and at both times."""
+    held_first: Ints
+    """Where in `held` each job's part begins; (J,)."""
+    held: NDArray[np.int32]
+    """How many nodes a job has, and by node its number and the job's chunks there."""
 
 
 _FCFS, _SJF, _LJF, _WFP3, _UNICEP = scores.FCFS, scores.SJF, scores.LJF, scores.WFP3, scores.UNICEP
@@ -152,7 +187,7 @@ def before(j: State, one: int, other: int) -> bool:
             return (mine < theirs) == (order == _SJF)
     elif order != _FCFS and j.scores[one] != j.scores[other]:
         return j.scores[one] < j.scores[other]
-    return one < other
+    return j.joins[one] < j.joins[other] if j.joins[one] != j.joins[other] else one < other
 
 
 @callee
@@ -166,14 +201,14 @@ def shorter(j: State, one: int, other: int) -> bool:
 def rescore(j: State, job: int) -> None:
     """A job's score at this tick."""
     order, choice = j.n[N.ORDER], j.first[job]
-    waited_s = (j.n[N.NOW] - j.submit[job]) / _SECOND
+    waited_s = (j.n[N.NOW] - j.joins[job]) / _SECOND
     estimate_s, processors = j.plan[choice * j.n[N.KINDS]] / _SECOND, float(j.size[choice])
     if order == _WFP3:
         j.scores[job] = wfp3(waited_s, estimate_s, processors)
     elif order == _UNICEP:
         j.scores[job] = unicep(waited_s, estimate_s, log2(processors))
     else:
-        j.scores[job] = f1(log2(estimate_s), processors, log2((j.submit[job] - j.submit[0]) / _SECOND + 1.0))
+        j.scores[job] = f1(log2(estimate_s), processors, log2((j.joins[job] - j.n[N.BEGIN]) / _SECOND + 1.0))
 
 
 @subroutine
@@ -264,7 +299,9 @@ def first_planned(j: State) -> int:
 
 @callee
 def sooner(j: State, one: int, other: int, by: int) -> bool:
-    """Whether one job's event comes before another's: a planned end, or an end (ties: in the order of starts)."""
+    """Whether one job's event comes before another's (ties: in the order of starts, or of the stream)."""
+    if by == BY_JOINING:
+        return j.joins[one] < j.joins[other] if j.joins[one] != j.joins[other] else one < other
     mine, theirs = (j.planned[one], j.planned[other]) if by == BY_PLAN else (j.finish[one], j.finish[other])
     return mine < theirs if mine != theirs else j.number[one] < j.number[other]
 

@@ -5,24 +5,32 @@ import numpy as np
 from simulator.base.arrays import Ints
 from simulator.base.errors import ScenarioError
 from simulator.engines.compiled.cache import callee, compiled, subroutine
+from simulator.engines.compiled.job_nodes import hold, node_arrays, on_nodes
 from simulator.engines.compiled.job_passes import (
     BACKFILLS,
     CONSERVATIVE,
     DECIDE,
     DONE,
+    FULL,
     PAST_LAST_TICK,
     REPLANNED,
     RUNNING,
     decide,
     start,
 )
-from simulator.engines.compiled.job_places import GIVE, take
+from simulator.engines.compiled.job_places import GIVE, take, width
 from simulator.engines.compiled.job_state import (
     BY_END,
+    BY_JOINING,
     BY_LENGTH,
     BY_ORDER,
     BY_PLAN,
+    FOLLOWER,
+    LINKS,
     NONE,
+    SIBLING,
+    THINK,
+    WAITS,
     N,
     State,
     begin_running,
@@ -38,7 +46,7 @@ from simulator.engines.job_queue import JobRuns, OwnDecisions
 from simulator.programs.streams.stream import Stream
 from simulator.scheduling.estimates import Estimates
 from simulator.scheduling.places import FASTEST_FIRST, Cluster, groups_of
-from simulator.scheduling.policy import PROMISING, Policy
+from simulator.scheduling.policy import Policy
 from simulator.scheduling.scores import DYNAMIC, ORDERS
 
 TO_LIMIT, BY_STEPS, BY_QUANTILE = range(3)
@@ -46,39 +54,59 @@ CORRECTIONS = {"limit": TO_LIMIT, "steps": BY_STEPS, "quantile": BY_QUANTILE}
 
 
 def simulate(j: State) -> int:
-    """Go on until all jobs have ended, or a policy of the user's own is to decide; the status."""
+    """Go on until all jobs have ended, a policy of the user's own is to decide, or rows are missing; the status."""
     if j.n[N.STATUS] == DECIDE:
         j.n[N.STATUS] = RUNNING
         _start_chosen(j)
-    while j.n[N.STATUS] == RUNNING:
-        now = _next_tick(j)
-        if now == LAST_TICK:
-            j.n[N.STATUS] = DONE
-            break
-        j.n[N.NOW] = now
-        if not (_one_event(j) if j.n[N.EVENT] else _instant(j)):
-            continue
-        if j.n[N.OWN]:
-            if j.n[N.QUEUED] > 0:
-                j.n[N.STATUS] = DECIDE
+    while j.n[N.STATUS] in (RUNNING, FULL):
+        if j.n[N.STATUS] == FULL:  # the instant is over, only its pass is missing
+            j.n[N.STATUS] = RUNNING
         else:
-            decide(j)
+            j.n[N.NOW] = _next_tick(j)
+            if j.n[N.NOW] == LAST_TICK:
+                j.n[N.STATUS] = DONE
+                break
+            if not (_one_event(j) if j.n[N.EVENT] else _instant(j)):
+                continue
+            if j.n[N.OWN]:
+                if j.n[N.QUEUED] > 0:
+                    j.n[N.STATUS] = DECIDE
+                continue
+            if _needs_rows(j):
+                j.n[N.STATUS] = FULL
+                break
+        decide(j)
     return j.n[N.STATUS]
 
 
 @callee
 def _start_chosen(j: State) -> None:
     """Let the jobs start that a policy of the user's own has chosen."""
-    for place in range(j.n[N.CHOSEN]):
-        start(j, j.chosen[place])
-    j.n[N.CHOSEN] = 0
+    for place in range(j.n[N.NOTED]):
+        start(j, j.noted[place])
     kept = 0
     for place in range(j.n[N.QUEUED]):
         if j.start[j.queue[place]] == NONE:
             j.queue[kept] = j.queue[place]
             kept += 1
-    j.n[N.QUEUED] = kept
-    j.n[N.SEEN] = j.n[N.NEXT]
+    j.n[N.QUEUED], j.n[N.NOTED] = kept, 0
+
+
+@callee
+def _needs_rows(j: State) -> bool:
+    """Whether the profile may need more rows in the next pass and while jobs end after it; then how many in all."""
+    if j.n[N.BACKFILL] < CONSERVATIVE and j.n[N.WORDS] == 0 and j.n[N.RESERVED] == 0:
+        return False
+    many = j.n[N.BACKFILL] >= CONSERVATIVE or j.n[N.MIN_MIN] != 0
+    placed = j.n[N.QUEUED] if many else min(j.n[N.QUEUED], j.n[N.PES])
+    j.n[N.ROWS] = j.n[N.PROFILE] + 6 * placed + 3 * j.n[N.RUNNING] + 2 * j.n[N.RESERVED] + 4
+    return j.n[N.ROWS] > j.time.size
+
+
+@callee
+def reserved_to(j: State) -> int:
+    """When the next reservation ends."""
+    return j.reserved[j.n[N.OPENED] * (2 + width(j)) + 1]
 
 
 @callee
@@ -86,7 +114,11 @@ def _next_tick(j: State) -> int:
     """When something happens next; the last tick if nothing does."""
     found = LAST_TICK
     if j.n[N.NEXT] < j.n[N.JOBS]:
-        found = j.submit[j.n[N.NEXT]]
+        found = j.joins[j.n[N.NEXT]]
+    if j.n[N.COMING] > 0:
+        found = min(found, j.joins[j.coming[0]])
+    if j.n[N.OPENED] < j.n[N.RESERVED]:
+        found = min(found, reserved_to(j))
     if j.n[N.ENDING] > 0:
         found = min(found, j.finish[j.ending[0]])
     if j.n[N.LATE] > 0:
@@ -104,8 +136,13 @@ def _instant(j: State) -> bool:
         _end(j)
         any_due = True
     _correct(j)
-    while j.n[N.NEXT] < j.n[N.JOBS] and j.submit[j.n[N.NEXT]] == now:
-        _submit(j)
+    job = _joining(j)
+    while job != NONE:
+        _submit(j, job)
+        any_due = True
+        job = _joining(j)
+    while j.n[N.OPENED] < j.n[N.RESERVED] and reserved_to(j) <= now:
+        j.n[N.OPENED] += 1
         any_due = True
     return any_due
 
@@ -115,8 +152,9 @@ def _one_event(j: State) -> bool:
     """Corrections, then the first of a submission, an end and a promised start; whether a pass follows."""
     now = j.n[N.NOW]
     _correct(j)
-    if j.n[N.NEXT] < j.n[N.JOBS] and j.submit[j.n[N.NEXT]] == now:
-        _submit(j)
+    job = _joining(j)
+    if job != NONE:
+        _submit(j, job)
         return True
     if j.n[N.ENDING] > 0 and j.finish[j.ending[0]] == now:
         _end(j)
@@ -125,15 +163,37 @@ def _one_event(j: State) -> bool:
 
 
 @callee
-def _submit(j: State) -> None:
-    """Put the next job into the queue, with its estimate."""
-    job = j.n[N.NEXT]
-    j.n[N.NEXT] += 1
+def _joining(j: State) -> int:
+    """The next job that joins the queue now, of several the first of the stream; NONE without one."""
+    now, found = j.n[N.NOW], NONE
+    if j.n[N.NEXT] < j.n[N.JOBS] and j.joins[j.n[N.NEXT]] == now:
+        found = j.n[N.NEXT]
+    if j.n[N.COMING] > 0 and j.joins[j.coming[0]] == now and (found == NONE or j.coming[0] < found):
+        j.n[N.COMING] -= 1
+        return pop(j, j.coming, j.n[N.COMING] + 1, BY_JOINING)
+    if found != NONE:
+        j.n[N.NEXT] += 1
+        skip_waiting(j)
+    return found
+
+
+@callee
+def skip_waiting(j: State) -> None:
+    """Go on to the next job that waits for no other one's end."""
+    while j.n[N.NEXT] < j.n[N.JOBS] and j.links[j.n[N.NEXT] * LINKS + WAITS]:
+        j.n[N.NEXT] += 1
+
+
+@callee
+def _submit(j: State, job: int) -> None:
+    """Put a job into the queue, with its estimate."""
+    j.noted[j.n[N.NOTED]] = job
+    j.n[N.NOTED] += 1
     if j.n[N.LAST_TWO]:
         planned, user = j.limit[job], j.user[job]
-        if user >= 0 and j.older[user] > 0:
+        if user >= 0 and j.past[2 * user] > 0:
             whole = j.n[N.WHOLE]
-            planned = min(planned, max(whole, (j.older[user] + j.last[user]) // 2 // whole * whole))
+            planned = min(planned, max(whole, (j.past[2 * user] + j.past[2 * user + 1]) // 2 // whole * whole))
         for place in range(j.first[job] * j.n[N.KINDS], j.first[job + 1] * j.n[N.KINDS]):
             j.plan[place] = planned
     if j.n[N.SCORED]:
@@ -151,6 +211,10 @@ def _end(j: State) -> None:
     j.n[N.ENDING] -= 1
     end_running(j, job)
     j.n[N.USED] -= j.size[j.choice[job]]
+    if j.n[N.NODES] > 0:
+        hold(j, job, 1)
+        j.n[N.EPOCH] += 1
+    _release(j, job)
     if j.n[N.BACKFILL] == REPLANNED:
         j.n[N.FREED] = 1
     if j.n[N.NOW] < j.planned[job]:
@@ -158,11 +222,22 @@ def _end(j: State) -> None:
         if j.n[N.BACKFILL] >= CONSERVATIVE:
             take(j, j.n[N.NOW], j.planned[job], job, GIVE)
     if j.user[job] >= 0:
-        j.older[j.user[job]] = j.last[j.user[job]]
-        j.last[j.user[job]] = j.n[N.NOW] - j.start[job]
+        j.past[2 * j.user[job]] = j.past[2 * j.user[job] + 1]
+        j.past[2 * j.user[job] + 1] = j.n[N.NOW] - j.start[job]
 
 
-@subroutine
+@callee
+def _release(j: State, job: int) -> None:
+    """Let jobs come that waited for the end of this one."""
+    follower = j.links[job * LINKS + FOLLOWER]
+    while follower != NONE:
+        j.joins[follower] = max(j.joins[follower], j.n[N.NOW] + j.links[follower * LINKS + THINK])
+        push(j, j.coming, j.n[N.COMING], follower, BY_JOINING)
+        j.n[N.COMING] += 1
+        follower = j.links[follower * LINKS + SIBLING]
+
+
+@callee
 def _correct(j: State) -> None:
     """Correct the planned ends of jobs that outlive what was planned."""
     while j.n[N.LATE] > 0 and j.planned[j.late[0]] <= j.n[N.NOW]:
@@ -200,10 +275,13 @@ def _longer(j: State, job: int, so_far: int) -> int:
 
 
 WORD = 64
-ROOM = 2
-"""Sets of PEs that picking needs."""
+FIRST_ROWS = 64
+"""Of a profile; there are more once these are full."""
 UNKNOWN = ("start", "finish", "promised", "promise")
-WORK = ("estimate", "choice", "kind", "planned", "number", "queue", "candidates", "running", "ending", "late", "chosen")
+WORK = (
+    *("estimate", "choice", "kind", "planned", "number", "queue", "candidates", "running", "ending", "late"),
+    *("coming", "noted"),
+)
 """Arrays by job that begin as unknown, and as 0."""
 
 
@@ -212,15 +290,18 @@ def run(stream: Stream, cluster: Cluster, costs: JobCosts, policy: Policy, estim
     state, kernel = _state(cluster, costs, policy, estimates), compiled(simulate)
     status = kernel(state)
     own = OwnDecisions(stream, cluster, costs, policy)
-    while status == DECIDE:
-        _decide(state, own)
+    while status in {DECIDE, FULL}:
+        if status == DECIDE:
+            _decide(state, own)
+        else:
+            state = _with_rows(state)
         status = kernel(state)
     if policy.own is not None:
         own.check_ended(np.flatnonzero(state.start < 0).tolist())
     if status == PAST_LAST_TICK:
         raise ScenarioError(f"stream {stream.name}: it lasts for more than 146 years; make it shorter")
-    named = policy.processors == "named"
-    first, pes = _allocated(state, costs, cluster) if named else (None, None)
+    first_pe, allocated = _allocated(state, costs, cluster) if policy.processors == "named" else (None, None)
+    held, first_node, held_nodes = on_nodes(state, costs)
     return JobRuns(
         stream,
         policy,
@@ -231,26 +312,31 @@ def run(stream: Stream, cluster: Cluster, costs: JobCosts, policy: Policy, estim
         costs.submit,
         state.start,
         state.finish,
-        costs.size[state.choice],
+        costs.size[state.choice] if held is None else held,
         state.estimate,
         state.promised,
         costs.killed[state.choice, state.kind],
-        first,
-        pes,
+        first_pe,
+        allocated,
+        state.joins,
+        costs.nodes,
+        first_node,
+        held_nodes,
     )
 
 
 def _state(cluster: Cluster, costs: JobCosts, policy: Policy, estimates: Estimates) -> State:
     """The arrays of a run that has not begun."""
     jobs, words = costs.jobs, _word_count(cluster, policy)
-    rows, wide = _rows(jobs, cluster.count, policy), max(1, words)
     groups, need, able = groups_of(cluster, policy.placement), *_able(cluster, costs)
     within = [np.flatnonzero(cluster.class_of <= kind) for kind in range(costs.run.shape[1])]
-    free = np.zeros(rows * wide, dtype=np.int64)
-    free[:wide] = _words([np.arange(cluster.count)], words) if words else cluster.count
+    level = _words([np.arange(cluster.count)], words) if words else np.array([cluster.count])
+    given = {"request": need, "level": level} | node_arrays(costs)
+    wide = 3 * len(costs.nodes.names) if costs.nodes is not None else max(1, words)
+    spans = [[begin, end, *held.reshape(-1)] for begin, end, held in sorted(costs.reserved, key=lambda span: span[1])]
     return State(
         n=_numbers(cluster, costs, policy, estimates, groups=len(groups)),
-        submit=costs.submit,
+        joins=costs.submit.copy(),
         first=costs.first_choice,
         size=_own(costs.size),
         run=_own(costs.run),
@@ -258,21 +344,32 @@ def _state(cluster: Cluster, costs: JobCosts, policy: Policy, estimates: Estimat
         ladder=_own(costs.ladder),
         limit=_own(costs.limit),
         user=_own(costs.user),
-        need=need,
         steps=costs.steps,
-        older=np.zeros(costs.users, dtype=np.int64),
-        last=np.zeros(costs.users, dtype=np.int64),
-        time=np.zeros(rows, dtype=np.int64),
-        free=free,
+        past=np.zeros(2 * costs.users, dtype=np.int64),
+        links=_links(costs),
+        time=np.zeros(FIRST_ROWS, dtype=np.int64),
+        free=np.zeros(FIRST_ROWS * wide, dtype=np.int64),
         pes=np.zeros(jobs * words, dtype=np.int64),
-        hole=np.zeros(ROOM * words, dtype=np.int64),
+        hole=np.zeros(2 * words, dtype=np.int64),
         groups=_words(groups, words),
         within=_words(within, words),
         able=_words(able, words),
         scores=np.zeros(jobs),
+        reserved=np.array(spans, dtype=np.int64).reshape(-1),
+        **given,
         **{name: np.full(jobs, NONE, dtype=np.int64) for name in UNKNOWN},
         **{name: np.zeros(jobs, dtype=np.int64) for name in WORK},
     )
+
+
+def _links(costs: JobCosts) -> Ints:
+    """Who waits for whose end, in the columns of `LINKS`."""
+    links = np.full((costs.jobs, LINKS), NONE, dtype=np.int64)
+    links[:, THINK], links[:, WAITS] = costs.think, costs.preceding >= 0
+    for job in np.flatnonzero(costs.preceding >= 0)[::-1].tolist():
+        other = costs.preceding[job]
+        links[job, SIBLING], links[other, FOLLOWER] = links[other, FOLLOWER], job
+    return links.reshape(-1)
 
 
 def _word_count(cluster: Cluster, policy: Policy) -> int:
@@ -304,7 +401,12 @@ def _numbers(cluster: Cluster, costs: JobCosts, policy: Policy, estimates: Estim
         N.DYNAMIC: ORDERS[policy.order] in DYNAMIC,
         N.STEPS: costs.steps.size,
         N.WAKE: LAST_TICK,
-        N.PROFILE: 1,
+        N.NEXT: np.argmin(costs.preceding >= 0) if costs.jobs else 0,
+        N.NODES: len(costs.nodes.names) if costs.nodes is not None else 0,
+        N.SPARE: cluster.count,
+        N.RESERVED: len(costs.reserved),
+        N.EPOCH: 1,
+        N.BEGIN: costs.submit[0] if costs.jobs else 0,
         N.STATUS: RUNNING,
         N.OWN: policy.own is not None,
     }.items():
@@ -317,11 +419,12 @@ def _own(values: Ints) -> Ints:
     return np.require(values, np.int64, ["C", "A", "W"]).reshape(-1)
 
 
-def _rows(jobs: int, pes: int, policy: Policy) -> int:
-    """Rows that a profile can need: one for each edge of what runs and what is promised."""
-    if policy.backfill in PROMISING:
-        return 2 * jobs + 4
-    return 2 * min(jobs, pes) + 4 if policy.placement != "min-min" else 2 * jobs + 4
+def _with_rows(state: State) -> State:
+    """With a profile that holds twice as many rows, or as many as are needed."""
+    rows, wide = state.time.size, state.free.size // state.time.size
+    more = max(rows, int(state.n[N.ROWS]) - rows)
+    time, free = (np.zeros(count, dtype=np.int64) for count in (more, more * wide))
+    return state._replace(time=np.concatenate([state.time, time]), free=np.concatenate([state.free, free]))
 
 
 def _able(cluster: Cluster, costs: JobCosts) -> tuple[Ints, list[Ints]]:
@@ -357,10 +460,10 @@ def _decide(state: State, own: OwnDecisions) -> None:
     )
     for place, (job, pes) in enumerate(starts):
         kind = int(own.cluster.class_of[list(pes)].max(initial=0))
-        state.chosen[place], state.choice[job], state.kind[job] = job, job, kind
+        state.noted[place], state.choice[job], state.kind[job] = job, job, kind
         state.estimate[job] = state.plan[job * kinds + kind]
         state.pes[job * words : (job + 1) * words] = _words([np.array(pes, dtype=np.int64)], words)
-    state.n[N.CHOSEN] = len(starts)
+    state.n[N.NOTED] = len(starts)
 
 
 def _pes(state: State, job: int, words: int) -> list[int]:

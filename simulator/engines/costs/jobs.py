@@ -1,17 +1,20 @@
 """The door of job streams: seconds become ticks once, before either engine starts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError
+from simulator.engines.costs.job_nodes import bounded, node_requests, preceding, refused, reserved, unfit
 from simulator.engines.costs.ticks import LAST_TICK, to_ticks
 from simulator.programs.streams.stream import Stream
 from simulator.scheduling.estimates import STEPS_S, Estimates, JobTimes
-from simulator.scheduling.places import Cluster
+from simulator.scheduling.nodes import JobNodes, NodeRequests
+from simulator.scheduling.places import Cluster, equal_pes
 from simulator.scheduling.policy import Policy
+from simulator.scheduling.profiles import Span
 
 __all__ = ["JOB_TICK_S", "NEVER", "JobCosts", "job_costs"]
 
@@ -52,6 +55,14 @@ class JobCosts:
     """What is added to an outlived first estimate."""
     whole: int
     """Ticks of which estimates from ended jobs are multiples."""
+    preceding: Ints
+    """The job whose end each one waits for, -1 for none; (J,)."""
+    think: Ints
+    """From that end until it joins the queue; (J,)."""
+    reserved: tuple[Span, ...] = ()
+    nodes: JobNodes | None = None
+    requests: NodeRequests | None = None
+    """What jobs ask for where they run on nodes."""
 
     @property
     def jobs(self) -> int:
@@ -65,16 +76,26 @@ class JobCosts:
 
 
 def job_costs(
-    stream: Stream, cluster: Cluster, policy: Policy, estimates: Estimates, times: JobTimes | None = None
+    stream: Stream, cluster: Cluster | JobNodes, policy: Policy, estimates: Estimates, times: JobTimes | None = None
 ) -> JobCosts:
     """Lower a stream.
 
     Raises ScenarioError for jobs that the cluster cannot hold, missing run times or limits that the estimates need, and
     policies that do not fit the cluster; all faults at once.
     """
-    first, size, seconds = _choices(stream, cluster, times, policy)
+    nodes = cluster if isinstance(cluster, JobNodes) else None
+    if nodes is not None:
+        stream = replace(stream, limit_s=bounded(stream, nodes))
+    pes = equal_pes(cluster.count) if isinstance(cluster, JobNodes) else cluster
+    requests = None if nodes is None else node_requests(stream, nodes)
+    first, size, seconds = _choices(stream, pes, times, policy)
     of_job = np.repeat(np.arange(len(stream)), np.diff(first))
-    _check(stream, cluster, policy, estimates, size=size, of_job=of_job, seconds=seconds)
+    faults = list(refused(cluster, policy))
+    for jobs, what, remedy in [] if nodes is None or requests is None else unfit(stream, nodes, requests):
+        faults += _some(stream, jobs, what, remedy)
+    faults += _faults(stream, pes, policy, estimates, size=size, of_job=of_job, seconds=seconds)
+    if faults:
+        raise ScenarioError(faults)
     limit = np.where(np.isnan(stream.limit_s), NEVER, _ticks(np.nan_to_num(stream.limit_s)))
     true, bound = _ticks(seconds), limit[of_job][:, np.newaxis]
     run = np.minimum(true, bound)
@@ -95,6 +116,11 @@ def job_costs(
         needs=np.nan_to_num(stream.memory_bytes),
         steps=np.array(STEPS_S, dtype=np.int64) * SECOND,
         whole=SECOND if stream.whole_seconds else 1,
+        preceding=preceding(stream),
+        think=np.rint(np.nan_to_num(stream.think_s) * SECOND).astype(np.int64),
+        reserved=reserved(cluster),
+        nodes=nodes,
+        requests=requests,
     )
 
 
@@ -128,9 +154,10 @@ def _plans(estimates: Estimates, run: Ints, bound: Ints, of_job: Ints) -> Ints:
     return np.maximum.accumulate(np.minimum(given, bound[..., np.newaxis]), axis=1)
 
 
-def _check(
+def _faults(
     stream: Stream, cluster: Cluster, policy: Policy, estimates: Estimates, *, size: Ints, of_job: Ints, seconds: Floats
-) -> None:
+) -> list[str]:
+    """Of a stream, for a policy on a cluster."""
     faults = []
     unequal = cluster.classes.size > 1 or bool(np.any(np.isfinite(cluster.memory_bytes)))
     if unequal and policy.processors == "counted":
@@ -149,14 +176,12 @@ def _check(
     if estimates.source in {"limit", "last-two"} or (estimates.source == "given" and estimates.correction == "limit"):
         used = f"take --estimates exact or give the limits that estimates {estimates.name} need"
         faults += _some(stream, np.flatnonzero(np.isnan(stream.limit_s)), "has no limit", used)
-    faults += _some(
+    return faults + _some(
         stream,
         _too_large(stream, cluster, size, of_job),
         "finds too few PEs with the memory that it needs",
         "drop it or take a larger cluster",
     )
-    if faults:
-        raise ScenarioError(faults)
 
 
 def _fewest(size: Ints, of_job: Ints, jobs: int) -> Ints:
