@@ -37,7 +37,7 @@ CLOCKS = {
 
 LINES = {
     "simulator/base": (5_104, 3_704),
-    "simulator/models": (11_918, 11_718),
+    "simulator/models": (11_919, 11_719),
     "simulator/load_traces": (2_050, 2_030),
     "simulator/platform": (5_181, 4_771),
     "simulator/programs": (6_562, 6_562),
@@ -46,7 +46,7 @@ LINES = {
     "simulator/engines": (12_446, 11_944),
     "simulator/results": (4_688, 4_266),
     "simulator/experiments": (1_709, 1_589),
-    "simulator/calibration": (14_116, 13_343),
+    "simulator/calibration": (14_139, 13_366),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (880, 887),
     "advisor/advise": (9_368, 8_019),

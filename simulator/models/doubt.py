@@ -43,6 +43,8 @@ SURELY = 2.0
 """Standard errors by which that power has to be away from 0."""
 SPLIT_WORTH = 3.0
 """Most observations that one end that was held out counts for: what lies beyond it errs together."""
+ENDS = (0.5, 1, 2, 3, 4)
+"""Octaves below the largest size beyond which sizes are held out, to learn how far beyond the last one is known."""
 
 
 @dataclass(frozen=True)
@@ -219,13 +221,14 @@ def growth_of(where: Floats, squares: Floats, degrees: Floats) -> float:
     return power / 2 / (1 + 1 / (information * POWER_SD**2))
 
 
-def rate_beyond(missed: Sequence[tuple[Floats, Floats, Floats]]) -> float:
+def rate_beyond(missed: Sequence[tuple[Floats, Floats, Floats]], *, usual: float = USUAL_RATE) -> float:
     """How fast doubt grows with the distance from what was measured, as far ends that were held out teach.
 
     `missed`: of each end: logarithms of measured over predicted values, the variances that were expected of them, and
     their log distances from the rest; (n,) each.
+    `usual`: the rate that is expected where no end was held out.
     """
-    evidence = -0.5 * (np.log(RATES / USUAL_RATE) / RATE_SD) ** 2
+    evidence = -0.5 * (np.log(RATES / usual) / RATE_SD) ** 2
     for logs, expected, distance in missed:
         variance = expected + (RATES[:, None] * distance) ** 2
         worth = min(float(logs.size), SPLIT_WORTH)

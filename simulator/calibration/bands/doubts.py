@@ -6,8 +6,8 @@ A run's time is noise around a truth. Of the truth a calibration leaves open, as
   drawn towards that of all points; repetitions that follow each other alike count as fewer. Where points scatter around
   their neighbours by more than their medians are unsure, visits differ, which is part of this error and of the noise.
 - *form*: what lies between points: the error that the curve expects there (`Curve.errors`), none at the points.
-- *extrapolation*: beyond the points, growing with the logarithm of the distance by what the last slope is unsure of,
-  and where the band holds its speed, by that slope itself.
+- *extrapolation*: beyond the points, growing with the logarithm of the distance by what octaves that are held out were
+  missed by; at least by what the last slope is unsure of and, where the band holds its speed, by that slope itself.
 - *drift*: what the machine changes by until it is used; see `calibration.history.learnt`.
 - *learnt*: what verifications showed to be missing in all of these; see `calibration.history.coverage`.
 """
@@ -19,12 +19,12 @@ import numpy as np
 
 from simulator.base import ties
 from simulator.base.arrays import Floats
-from simulator.calibration.bands.adaptive import HIDDEN_PER_OCTAVE, SLOPE_FLOOR, Curve
+from simulator.calibration.bands.adaptive import HIDDEN_PER_OCTAVE, Curve
 from simulator.calibration.bands.build import BuiltBand
 from simulator.calibration.bands.levels import AtOnce, fit_levels, who_share
 from simulator.calibration.bench.measurement import Measurement
 from simulator.calibration.history.coverage import widened
-from simulator.models.doubt import DRIFT, FEWEST_SPREADS, SURELY, Doubt, Noise, growth_of
+from simulator.models.doubt import DRIFT, ENDS, FEWEST_SPREADS, SURELY, Doubt, Noise, growth_of, rate_beyond
 from simulator.models.speed import LEAST_HALF_WIDTH
 
 NORMAL_90 = 1.6448536269514722
@@ -284,7 +284,7 @@ def _parts(built: BuiltBand, curve: Curve, sampling: Floats, drift: float) -> tu
     return np.exp(x), {
         "sampling": np.interp(x, curve.x, sampling),
         "form": form,
-        "extrapolation": np.minimum(MOST_SD, _beyond(built, curve, x)),
+        "extrapolation": np.minimum(MOST_SD, _beyond(built, curve, sampling, x)),
         "drift": np.full(x.size, drift),
     }
 
@@ -298,13 +298,36 @@ def _errors(curve: Curve, sampling: Floats) -> Floats:
     return np.asarray(hidden + left * (curve.errors()[0] - hidden))
 
 
-def _beyond(built: BuiltBand, curve: Curve, x: Floats) -> Floats:
-    """Standard deviation beyond the points: what is unsure of a trend, and what a speed held where it has a slope."""
-    many = curve.x.size > 1
-    late = curve.slopes[0] if many else 1.0
-    first = float(np.diff(curve.s)[0] / np.diff(curve.x)[0]) if many else 1.0
-    top = curve.x[-1] if built.method != "adaptive" else max(curve.x[-1], float(np.log(built.band.sizes[-1])))
-    trend = (curve.doubt if many else 1.0) * np.maximum(0.0, x - curve.x[-1])
-    held = max(SLOPE_FLOOR, abs(late)) * np.maximum(0.0, x - top)
-    below = max(SLOPE_FLOOR, abs(first)) * np.maximum(0.0, curve.x[0] - x)
-    return np.asarray(np.sqrt(trend**2 + held**2 + below**2))
+def _beyond(built: BuiltBand, curve: Curve, sampling: Floats, x: Floats) -> Floats:
+    """Standard deviation beyond the points, where a trend goes on or the last speed is held."""
+    if curve.x.size < 2:
+        return np.asarray(np.abs(x - curve.x[0]))
+    last, top = curve.x[-1], curve.x[-1] if built.method != "adaptive" else np.log(built.band.sizes[-1])
+    first = Curve(-curve.x[::-1], curve.s[::-1], curve.v[::-1], curve.cost_s[::-1], curve.cost_of)
+    held = _rate(curve, sampling, held=True) * np.maximum(0.0, x - max(last, top))
+    trend = _rate(curve, sampling, held=False) * np.clip(x - last, 0.0, max(last, top) - last)
+    # An overhead that does not shrink takes a share of the time that grows as the size falls.
+    below = np.log1p(_rate(first, sampling[::-1], held=True) * np.expm1(np.maximum(0.0, curve.x[0] - x)))
+    away = np.maximum(0.0, np.maximum(x - last, curve.x[0] - x))
+    next_one = _apart(curve) * np.minimum(1.0, away / np.mean(np.diff(curve.x)))
+    return np.asarray(np.sqrt(next_one**2 + trend**2 + held**2 + below**2))
+
+
+def _apart(curve: Curve) -> float:
+    """How far points lie off the line through their neighbours, as a standard deviation."""
+    return MAD_TO_SD * float(np.median(np.abs(curve.deviations[1:-1]))) if curve.x.size > 2 else 0.0
+
+
+def _rate(curve: Curve, sampling: Floats, *, held: bool) -> float:
+    """Standard deviation for each unit of log size beyond a curve, as its last octaves teach that were held out.
+
+    At least what the trend's power is unsure of, or that power itself where the speed is `held`.
+    """
+    variance, ends = sampling**2 + _apart(curve) ** 2, []
+    for last in np.unique(np.searchsorted(curve.x, curve.x[-1] - np.log(2) * np.array(ENDS), side="right") - 1):
+        if last > 0:
+            known = replace(curve, x=curve.x[: last + 1], s=curve.s[: last + 1], v=curve.v[: last + 1])
+            later = curve.x[last + 1 :]
+            missed = curve.s[last + 1 :] - (curve.s[last] if held else known.speed(later))
+            ends.append((missed, variance[last] + variance[last + 1 :], later - curve.x[last]))
+    return max(rate_beyond(ends), abs(curve.slopes[0]) if held else curve.doubt)

@@ -9,7 +9,7 @@ from simulator.base import ties
 from simulator.base.arrays import Floats
 from simulator.base.errors import ScenarioError
 from simulator.models.choice import TooFewPoints, choose, held_out, mean_and_most, schwarz, standard_error
-from simulator.models.doubt import DRIFT, Doubt, doubt_of_errors, growth_of, rate_beyond
+from simulator.models.doubt import DRIFT, ENDS, Doubt, doubt_of_errors, growth_of, rate_beyond
 from simulator.models.network.kinds import FITS
 from simulator.models.network.kinds.kind import Fit, Fitted, MessageModel, Parameter
 from simulator.models.network.network_model import NetworkModel, Spread
@@ -28,8 +28,6 @@ PAIRED = 2.0
 """And by so many standard errors of the paired difference."""
 FAR_OFF = 1.0
 """Held-out errors beyond it are alike: where a break lies between two rows, one line is as wrong as the other."""
-ENDS = (0.5, 1, 2, 3, 4)
-"""Octaves below the largest size beyond which points are held out, to learn how far beyond the last one is known."""
 AHEAD = (2.0, 4.0)
 """Factors on the largest size at which forms are compared."""
 SPIKE, POOR = 0.25, 0.2

@@ -191,6 +191,37 @@ def test_doubt_grows_beyond_the_sizes_measured_and_between_them():
     assert at[4] > at[0]
 
 
+def overheads(rng, sizes, *, share):
+    """Points whose speed rises as an overhead fades that takes a share of the time at the smallest size."""
+    over = sizes[0] * share / (1 - share)
+    times = [size + over * np.ones(3) for size in sizes]
+    rows = [tuple((row * np.exp(0.005 * rng.standard_normal(3))).tolist()) for row in times]
+    points = [Measurement.of_times(float(n), float(n), row, row, sum(row)) for n, row in zip(sizes, rows, strict=True)]
+    return joined(points), lambda size: size / (size + over)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.6])
+def test_an_overhead_that_does_not_shrink_lies_in_the_doubt_below_the_smallest_size(share):
+    rng = np.random.default_rng(13)
+    built, truth = overheads(rng, 2.0 ** np.arange(10, 20), share=share)
+    band, asked = apart(built, drift=0.0).band, 2.0 ** np.array([9, 8])
+    low, high = band.run_interval(asked)
+    assert np.all((low <= truth(asked)) & (truth(asked) <= high))
+    assert np.all(low > 0.2 * truth(asked))
+
+
+def test_what_larger_sizes_missed_widens_a_band_beyond_its_largest():
+    """A speed that wanders from octave to octave is foreseen worse than one that stays."""
+    rng, sizes, sds = np.random.default_rng(14), 2.0 ** np.arange(10, 20), []
+    for walk in (0.0, 0.15):
+        speeds = np.exp(np.append(walk * np.tile([1.0, -1.0, -1.0], 3), 0.0).cumsum() + 0.005 * rng.standard_normal(10))
+        rows = [(float(size / speed),) * 3 for size, speed in zip(sizes, speeds, strict=True)]
+        points = [Measurement.of_times(n, n, row, row, sum(row)) for n, row in zip(sizes.tolist(), rows, strict=True)]
+        sds.append(apart(joined(points)).band.doubt.at(sizes[-1] * np.array([1, 2, 4])))
+    assert sds[0][2] < 0.12
+    assert np.all(sds[1][1:] > 2 * sds[0][1:])
+
+
 def test_runs_beside_a_load_that_comes_and_goes_lie_in_its_band_whose_ends_most_of_them_meet():
     rng, shares = np.random.default_rng(9), []
     trace = LoadTrace(np.arange(100.0), np.tile([1.0, 0.0], 50), 100.0)
