@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
-from simulator import Machine, Scenario, documents, intervals, provenance
+from simulator import Machine, RunSet, Scenario, ScenarioError, documents, provenance
 
 
 class Stated(Protocol):
@@ -36,10 +36,10 @@ class Ends:
 class Described:
     """What replications tell of a makespan; see `simulator.describe`."""
 
-    mean: float | None
+    mean: float
     low: float | None
     high: float | None
-    median: float | None
+    median: float
     run_low: float | None
     run_high: float | None
 
@@ -53,16 +53,17 @@ class Described:
 class Drawn:
     """What stated intervals rest on."""
 
-    replications: int | None
+    replications: int
     truths: int | None
-    level: float | None
+    level: float
+    """How often the intervals hold."""
     deterministic: bool
-    seed: int | None
+    seed: int
 
-    @property
-    def held(self) -> float:
-        """How often the intervals hold."""
-        return self.level or intervals.LEVEL
+    @classmethod
+    def of(cls, runs: RunSet, level: float) -> "Drawn":
+        """What intervals of runs rest on."""
+        return cls(runs.makespan_ticks.shape[1], runs.truth_count, level, runs.deterministic, runs.seed)
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,6 @@ class Application:
     name: str
     kernel: str
     parameters: Mapping[str, Any]
-    n: float | None = field(metadata=documents.SPARE)
     template: str = field(metadata=documents.SPARE)
     resource_model: str = field(metadata=documents.SPARE)
 
@@ -83,7 +83,7 @@ def application_of(scenario: Scenario) -> Application:
     prepared = one.prepared_as
     parameters = dict(one.parameters)
     return Application(
-        one.name, one.kernel, parameters, None, prepared.get("template", ""), prepared.get("resource_model", "")
+        one.name, one.kernel, parameters, prepared.get("template", ""), prepared.get("resource_model", "")
     )
 
 
@@ -200,7 +200,7 @@ NO_TIMES = {"cost": "units of cost", "energy": "J"}
 class Compared:
     """Strategies on the same draws, and the one that is recommended."""
 
-    application: Application | None
+    application: Application
     pes: tuple[str, ...]
     recommended: str
     baselines: tuple[Strategy, ...]
@@ -209,7 +209,8 @@ class Compared:
     """What gains are counted from; the equal split by default."""
     objective: str = ""
     ranking: tuple[Candidate, ...] = ()
-    ties: tuple[str, ...] | None = None
+    ties: tuple[str, ...] = ()
+    """Candidates that are as good as the best one, best first."""
     expected_loss: float | None = None
     regret: float | None = None
     evaluations: int | None = None
@@ -218,6 +219,10 @@ class Compared:
     largest_gain: float | None = field(default=None, metadata=documents.SPARE)
     kinds: tuple[NodeKind, ...] = ()
     """Those that do most by themselves first; nothing where that is not known."""
+
+    def __post_init__(self) -> None:
+        if self.recommended not in {one.name for one in self.baselines}:
+            raise ScenarioError(f"recommended: {self.recommended!r} is none of the baselines; make the results again")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; names of values end with `_s` where the objective is a time."""
@@ -234,6 +239,6 @@ class Compared:
         return next((one for one in self.baselines if one.name == name), None)
 
     @property
-    def best(self) -> Strategy | None:
+    def best(self) -> Strategy:
         """The recommended one."""
-        return self.named(self.recommended)
+        return next(one for one in self.baselines if one.name == self.recommended)

@@ -36,7 +36,7 @@ MOST_PES_LISTED = 4
 MANY = 100
 """Replications from which a share of all or none of them is written as a percentage."""
 NEAR = 0.01
-"""Expected loss up to which a candidate is as good as the best one."""
+"""Of a percent, that a distance may be above whole ones and is still written as these."""
 ALIKE = 0.005
 """Gains that are less are none."""
 
@@ -108,15 +108,13 @@ def level_text(level: float) -> str:
 
 def runs_text(drawn: Drawn) -> str:
     """What the interval of one run is called."""
-    return f"{level_text(drawn.held)} of runs"
+    return f"{level_text(drawn.level)} of runs"
 
 
 def interval_line(drawn: Drawn) -> str:
     """What intervals are, for the line under a table; nothing where there are none."""
-    if drawn.replications is None:
-        return ""
     return line_of_intervals(
-        drawn.replications, drawn.truths, level=drawn.held, deterministic=drawn.deterministic
+        drawn.replications, drawn.truths, level=drawn.level, deterministic=drawn.deterministic
     )  # fmt: skip
 
 
@@ -136,7 +134,7 @@ def probability(share: float | None) -> str:
 def frequency(share: float | None, drawn: Drawn) -> str:
     """In how many replications something was so: a share of many, a count where all or none of a few were."""
     count = drawn.replications
-    if share is None or count is None or drawn.deterministic or count >= MANY or share not in {0.0, 1.0}:
+    if share is None or drawn.deterministic or count >= MANY or share not in {0.0, 1.0}:
         return chance(share, drawn)
     return f"{share * count:.0f} of {count}"
 
@@ -155,9 +153,8 @@ def replications_text(drawn: Drawn) -> str:
 
 
 def drawn_text(drawn: Drawn) -> str:
-    """Replications and seed, as far as they are known."""
-    parts = [] if drawn.replications is None else [counted(drawn.replications, "replication")]
-    return ", ".join([*parts, *([] if drawn.seed is None else [f"seed {drawn.seed}"])])
+    """Replications and seed."""
+    return f"{counted(drawn.replications, 'replication')}, seed {drawn.seed}"
 
 
 def rests_text(drawn: Drawn) -> str:
@@ -177,12 +174,7 @@ def loss_text(loss: float | None) -> str:
 
 def tied_names(compared: Compared) -> list[str]:
     """The candidates that are as good as the best one, best first; none where one alone is."""
-    found = compared.ties
-    if found is None:
-        found = tuple(
-            one.name for one in compared.ranking if one.expected_loss is not None and one.expected_loss <= NEAR
-        )
-    return list(found) if len(found) > 1 else []
+    return list(compared.ties) if len(compared.ties) > 1 else []
 
 
 def tie_text(compared: Compared) -> str:
@@ -207,20 +199,14 @@ def expected_text(one: Candidate, tied: Sequence[str]) -> str:
     return f"{loss_text(one.expected_loss)}{' (tie)' if one.name in tied else ''}"
 
 
-def unit_of(application: Application | None) -> str:
+def unit_of(application: Application) -> str:
     """What a partition counts."""
-    return "units" if application is None else NOUNS.get(application.name, "units")
+    return NOUNS.get(application.name, "units")
 
 
-def is_pulled(application: Application | None) -> bool:
+def is_pulled(application: Application) -> bool:
     """Whether processes pull units as they come to need some, so that nobody is given any."""
-    return application is not None and application.name == "farm" and application.parameters.get("rule") != "static"
-
-
-def pe_names(compared: Compared) -> list[str]:
-    """The PE of each process, as far as it is known."""
-    count = max((len(one.partition) for one in compared.baselines), default=0)
-    return [*compared.pes, *(f"PE {place}" for place in range(len(compared.pes), count))]
+    return application.name == "farm" and application.parameters.get("rule") != "static"
 
 
 def partition_text(partition: Sequence[int], *, most: int = 4, pulled: bool = False) -> str:
@@ -254,10 +240,8 @@ def answer(compared: Compared, *, stated: bool = False) -> str:
     `stated`: whether speeds were stated, which the sentence then says.
     """
     best = compared.best
-    if best is None or not best.partition:
-        return "No recommendation: the run ended before a partition was simulated."
     unit = unit_of(compared.application)
-    if len(best.partition) == 1 and len(pe_names(compared)) == 1:
+    if len(best.partition) == 1 and len(compared.pes) == 1:
         return f"There is one PE only, so it does all {best.partition[0]} {unit}: nothing to apportion."
     if is_pulled(compared.application):
         return _pulled_answer(compared, best, stated=stated)
@@ -311,11 +295,8 @@ def is_slower(compared: Compared) -> bool:
 
 def shares(compared: Compared, one: Strategy) -> list[tuple[str, list[int]]]:
     """PEs by name, and what each of their processes gets, in the order of the processes."""
-    partition, placement = one.partition, one.placement
-    if len(placement) != len(partition) or placement == tuple(range(len(partition))) or not compared.pes:
-        return [(name, [part]) for name, part in zip(pe_names(compared), partition, strict=False)]
     found: dict[str, list[int]] = {}
-    for pe, part in zip(placement, partition, strict=True):
+    for pe, part in zip(one.placement, one.partition, strict=True):
         found.setdefault(compared.pes[pe], []).append(part)
     return list(found.items())
 
@@ -362,7 +343,7 @@ class _Given:
 
 def _given(compared: Compared, one: Strategy) -> list[_Given]:
     """Who gets how much, by kind of node and number of processes; without kinds, by PE."""
-    parts, names = dict(shares(compared, one)), pe_names(compared)
+    parts, names = dict(shares(compared, one)), compared.pes
     alone = [NodeKind((name,), ((place,),), 1, 1.0, 1.0, "") for place, name in enumerate(names) if name in parts]
     kinds, groups = compared.kinds or alone, dict[tuple[int, int], dict[str, list[int]]]()
     for number, kind in enumerate(kinds):
@@ -480,8 +461,6 @@ def _gain_text(compared: Compared, *, stated: bool) -> str:
 def time_line(compared: Compared) -> str:
     """What is judged as it is now and as advised, both predicted, with their intervals."""
     best, (reference, _) = compared.best, reference_of(compared)
-    if best is None:
-        return ""
     unit = objective_unit(compared.objective)
     advised = f"advised {with_interval(judged(compared, best), unit)}"
     if reference is None or best.name in reference.names:
@@ -492,22 +471,19 @@ def time_line(compared: Compared) -> str:
 
 def _fewer_processes(compared: Compared, reference: Strategy) -> int:
     """How many processes with units the recommended strategy has less than another."""
-    counts = [sum(part > 0 for part in one.partition) for one in (reference, compared.best) if one is not None]
-    return counts[0] - counts[-1]
+    before, after = (sum(part > 0 for part in one.partition) for one in (reference, compared.best))
+    return before - after
 
 
 # What was asked, and where
 
 
-def asked(application: Application | None) -> str:
+def asked(application: Application) -> str:
     """What was asked about, in a few words."""
-    if application is None:
-        return "application"
-    parameters = application.parameters or {"n": application.n}
-    parts = [application.name or "application"]
+    parts = [application.name]
     parts += [
         f"{name} = {value:g}" if value % 1 else f"{name} = {value:.0f}"
-        for name, value in parameters.items()
+        for name, value in application.parameters.items()
         if isinstance(value, int | float)
     ]
     parts += [f"kernel {application.kernel}"] if application.kernel else []

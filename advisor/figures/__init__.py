@@ -209,7 +209,7 @@ def _level(document: Document) -> float:
 
 def _simulated(found: Simulation, _folder: Path) -> Iterator[plots.Drawing]:
     rows = [plots.Makespan.of(one.name, one.makespan_s) for one in found.configurations]
-    yield plots.makespans(rows, level=found.drawn.held)
+    yield plots.makespans(rows, level=found.drawn.level)
 
 
 def _sweep(document: Document, folder: Path) -> Iterator[plots.Drawing]:

@@ -252,5 +252,5 @@ def _noisy(result: ClusterResult) -> int:
 def _real_runs(result: ClusterResult) -> blocks.Section:
     compared = result.compared
     return verification_section(
-        result.verification, compared.recommended, level=compared.drawn.held, coverage=result.intervals
+        result.verification, compared.recommended, level=compared.drawn.level, coverage=result.intervals
     )

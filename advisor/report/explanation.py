@@ -67,10 +67,7 @@ def _why(compared: Compared, found: Explanation) -> Iterator[blocks.Block]:
 def _waits(compared: Compared, why: Reasons) -> list[tuple[str, str, float]]:
     """Who waits for whom and how long one process does so: what processes of a PE wait in all would read as one's."""
     best = compared.best
-    pes = () if best is None or not compared.pes else best.placement
-    running = Counter(
-        compared.pes[pe] for pe, units in zip(pes, () if best is None else best.partition, strict=False) if units
-    )
+    running = Counter(compared.pes[pe] for pe, part in zip(best.placement, best.partition, strict=True) if part)
     said = {pe: f"each of {count} processes on {pe}" if count > 1 else pe for pe, count in running.items()}
     return [(said.get(one.pe, one.pe), one.waits_for, one.seconds / max(1, running[one.pe])) for one in why.waits]
 
@@ -110,7 +107,7 @@ def _sensitivity(compared: Compared, found: Explanation, effort: Effort) -> Iter
     changes = [change_text(effect.change, decimals=0) for effect in found.sensitivity[0].effects]
     head = ["parameter", *changes, "regret"]
     said = blocks.table("Sensitivity: change of the makespan", head, rows, note=note)
-    level = wording.level_text(compared.drawn.held)
+    level = wording.level_text(compared.drawn.level)
     caption = f"The makespan of this advice when one parameter is off. Thin line: {level} interval."
     yield blocks.SideBySide(blocks.Figure(drawn, caption), (said,))
 

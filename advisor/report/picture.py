@@ -30,18 +30,15 @@ def answer_picture(
     bad: Timeline | TooLong | None = None,
     advised: str = "advised",
 ) -> tuple[tuple[blocks.Figure, ...], ...]:
-    """The figures that a page opens with, in columns; none where nothing is recommended.
+    """The figures that a page opens with, in columns.
 
     `bad`: a slow run of the best strategy.
     `shares`: of each PE, see `simulator.shares_of`; by default units alone, as far as the strategies tell them.
     `advised`: what the best strategy is called.
     """
-    best = compared.best
-    if best is None or not best.partition:
-        return ()
-    before = reference(compared)
+    best, before = compared.best, reference(compared)
     names = ("" if before is None else called(before)), advised
-    known = shares or plain_shares(wording.pe_names(compared), before, best)
+    known = shares or plain_shares(compared.pes, before, best)
     runs = runs_figure(every, bad, compared, before, names)
     times = measured_figure(verification, best.name, advised=advised)
     if runs is None and times is None:
@@ -55,10 +52,10 @@ def predicted_figure(
     compared: Compared, before: Strategy | None, best: Strategy, names: tuple[str, str]
 ) -> blocks.Figure | None:
     """What both are predicted to take; none where there is one alone."""
-    if before is None or before.predicted.mean is None:
+    if before is None:
         return None
     rows = [plots.Makespan.of(name, one.predicted) for name, one in zip(names, (before, best), strict=True)]
-    drawn = plots.makespans(rows, names[1], mark=names[1], level=compared.drawn.held)
+    drawn = plots.makespans(rows, names[1], mark=names[1], level=compared.drawn.level)
     return blocks.Figure(drawn, "Predicted mean makespans; no real run has checked them.") if drawn else None
 
 
@@ -78,9 +75,9 @@ def reference(compared: Compared) -> Strategy | None:
     """What is compared with: what gains are counted from, else the slowest; None where that is the best one."""
     best, (known, _) = compared.best, wording.reference_of(compared)
     if known is None:
-        others = [one for one in compared.baselines if one.predicted.mean is not None and one != best]
-        known = max(others, key=lambda one: one.predicted.mean or 0.0, default=None)
-    return None if known is None or best is None or best.name in known.names else known
+        others = [one for one in compared.baselines if one != best]
+        known = max(others, key=lambda one: one.predicted.mean, default=None)
+    return None if known is None or best.name in known.names else known
 
 
 def called(one: Strategy) -> str:

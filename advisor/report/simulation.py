@@ -145,7 +145,7 @@ def simulation_of(loaded: Scenario, runs: RunSet, *, level: float = intervals.LE
         pes=tuple(pe.name for pe in pes),
         engine=runs.engine,
         tick_s=runs.tick_s,
-        drawn=drawn_of(runs, level),
+        drawn=Drawn.of(runs, level),
         configurations=simulated,
         idle_cores=tuple(found for one in loaded.configurations if (found := idle_cores(loaded, one)) is not None),
         changes=tuple(FieldChange(one.path, one.before, one.after) for one in loaded.changes),
@@ -153,11 +153,6 @@ def simulation_of(loaded: Scenario, runs: RunSet, *, level: float = intervals.LE
         warnings=(*loaded.warnings, *([] if note is None or runs.deterministic else [note])),
         provenance=Provenance.of(runs.seed, loaded.inputs),
     )
-
-
-def drawn_of(runs: RunSet, level: float) -> Drawn:
-    """What intervals of runs rest on."""
-    return Drawn(runs.makespan_ticks.shape[1], runs.truth_count, level, runs.deterministic, runs.seed)
 
 
 def compared(scenario: Scenario, runs: RunSet, *, level: float = intervals.LEVEL) -> Compared:
@@ -170,10 +165,10 @@ def compared(scenario: Scenario, runs: RunSet, *, level: float = intervals.LEVEL
         predicted = Described.of(described)
         over = Ends(against.mean, against.low, against.high)
         entries.append(
-            Strategy(one.name, "", one.partition, one.placement, None, predicted, None, over, against.probability)
+            Strategy(one.name, None, one.partition, one.placement, None, predicted, None, over, against.probability)
         )
     pes = tuple(pe.name for pe in scenario.platform.pes)
-    return Compared(application_of(scenario), pes, fastest, tuple(entries), drawn_of(runs, level))
+    return Compared(application_of(scenario), pes, fastest, tuple(entries), Drawn.of(runs, level))
 
 
 # Page
@@ -226,7 +221,7 @@ def _facts(simulation: Simulation, drawn: Illustration) -> dict[str, str]:
 
 def _rows(judged: Compared) -> blocks.Table:
     """The fastest configurations."""
-    ranked = sorted(judged.baselines, key=lambda one: one.predicted.mean or 0.0)
+    ranked = sorted(judged.baselines, key=lambda one: one.predicted.mean)
     rows = [(one.name, wording.with_interval(one.predicted), wording.of_runs(one.predicted)) for one in ranked]
     columns = 2 if judged.drawn.deterministic else 3
     head = ("configuration", "mean, predicted", wording.runs_text(judged.drawn))
@@ -234,12 +229,7 @@ def _rows(judged: Compared) -> blocks.Table:
 
 
 def _answer(judged: Compared) -> str:
-    entries = sorted(
-        (one for one in judged.baselines if one.predicted.mean is not None), key=lambda one: one.predicted.mean or 0.0
-    )
-    if not entries:
-        return "Nothing was simulated."
-    best, *others = entries
+    best, *others = sorted(judged.baselines, key=lambda one: one.predicted.mean)
     takes = f"{best.name} takes {wording.with_interval(best.predicted)}, predicted"
     return f"{takes}: {_against(others)}." if others else f"{takes}."
 
@@ -294,7 +284,7 @@ def page_of_runs(
 
     `drawn`: whether it is to be written, with timelines and the platform.
     """
-    judged = compared(loaded, runs, level=simulation.drawn.held)
+    judged = compared(loaded, runs, level=simulation.drawn.level)
     before, best = reference(judged), next(one for one in loaded.configurations if one.name == judged.recommended)
     compared_with = "" if before is None else before.name
     shown = tuple(dict.fromkeys((judged.recommended, compared_with or judged.recommended, *runs.configurations)))

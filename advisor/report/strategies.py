@@ -20,10 +20,8 @@ def strategies_section(
     `noun`, `tag`: what each is, and what the one named `recommended` is called.
     """
     entries = wording.strategies(compared)
-    shown = [plots.Makespan.of(one.name, one.predicted) for _, one in entries if one.predicted.mean is not None]
-    drawn = plots.makespans(shown, compared.recommended or None, mark=tag, level=compared.drawn.held, kind="strategies")
-    if not drawn:
-        return blocks.Section("baselines", heading, ())
+    shown = [plots.Makespan.of(one.name, one.predicted) for _, one in entries]
+    drawn = plots.makespans(shown, compared.recommended, mark=tag, level=compared.drawn.level, kind="strategies")
     several = f"Simulated makespan of each {noun} under the same draws. Less is better."
     figure = blocks.Figure(drawn, several if len(entries) > 1 else "Simulated makespan.")
     return blocks.Section("baselines", heading, (blocks.SideBySide(figure, (_strategies_table(compared, noun, tag),)),))

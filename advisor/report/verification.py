@@ -17,7 +17,7 @@ NOW = ("as-now", "equal", "one-per-core")
 
 def page_with_scorecard(verified: Verified, run: tuple[blocks.Command, ...]) -> blocks.Page:
     """The page of what was verified on this machine just now, with all that was verified here before."""
-    return verification_page(verified, scorecard(level=verified.held), run)
+    return verification_page(verified, scorecard(level=verified.level), run)
 
 
 def verification_page(
@@ -27,21 +27,20 @@ def verification_page(
 
     `scorecard`: of all that was verified on this machine; see `advisor.report.scorecard`.
     """
-    machine, repetitions = verified.provenance.machine, verified.repetitions
-    asked = verified.application
+    machine = verified.provenance.machine
     return blocks.Page(
-        title=f"{wording.asked(asked)}, really run" if asked is not None else "Advice really run",
+        title=f"{wording.asked(verified.application)}, really run",
         answer=_answer(verified),
         sections=(
             verification_section(
-                verified.configurations, verified.recommended, level=verified.held, coverage=verified.intervals
+                verified.configurations, verified.recommended, level=verified.level, coverage=verified.intervals
             ),
             *filter(None, [scorecard]),
             machine_section(machine),
             provenance_section(verified.provenance, None),
         ),
         host=machine.host if machine is not None else "",
-        settings="" if repetitions is None else f"{wording.counted(repetitions, 'repetition')} each",
+        settings=f"{wording.counted(verified.repetitions, 'repetition')} each",
         picture=_picture(verified),
         run=run,
         facts=blocks.pairs(_facts(verified)),
@@ -53,8 +52,6 @@ def verification_page(
 
 def _answer(verified: Verified) -> str:
     recommended, best = verified.recommended, verified.best_measured
-    if verified.regret is None:
-        return "Nothing was run."
     if recommended == best:
         return f"The advice held: {recommended} was the fastest of all that were really run."
     near = "The advice nearly held" if verified.within_2_percent else "The advice did not hold"
@@ -75,18 +72,17 @@ def _picture(verified: Verified) -> tuple[tuple[blocks.Figure, ...], ...]:
     if best is None:
         return columns(None, None, measured)
     had = None if before in {None, best} else before
-    asked, names = verified.application, ("" if had is None else CALLED.get(had.name, had.name), "advised")
-    who = who_figure(plain_shares(verified.pes, had, best), wording.unit_of(asked), names)
+    names = "" if had is None else CALLED.get(had.name, had.name), "advised"
+    who = who_figure(plain_shares(verified.pes, had, best), wording.unit_of(verified.application), names)
     return columns(who, None, measured)
 
 
 def _facts(verified: Verified) -> dict[str, str]:
     """What was really run, and how often intervals held."""
-    held = wording.held_lines(verified.intervals, verified.held)
-    repetitions = "" if verified.repetitions is None else f"{wording.counted(verified.repetitions, 'real run')} of each"
-    error, order = verified.mean_absolute_error_percent, verified.pairs_in_order
-    off = [] if error is None else [f"predictions {wording.digits(error, 2)} % off in the mean"]
+    held, order = wording.held_lines(verified.intervals, verified.level), verified.pairs_in_order
+    off = [f"predictions {wording.digits(verified.mean_absolute_error_percent, 2)} % off in the mean"]
     off += [] if order is None else [f"{wording.percent(order)} of pairs in the predicted order"]
+    repetitions = f"{wording.counted(verified.repetitions, 'real run')} of each"
     return {"Rests on": repetitions, "Errors": ", ".join(off), "Intervals": held[0] if held else ""}
 
 

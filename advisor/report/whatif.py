@@ -69,7 +69,7 @@ def _picture(found: Findings) -> tuple[tuple[blocks.Block, ...], ...]:
         return ()
     shown = ranked[:MOST_DRAWN]
     rows = [plots.Apart.of(words.named(found, one), one.gain, one.together or one.gain) for one in shown]
-    figure = plots.gains(rows, level=found.drawn.held)
+    figure = plots.gains(rows, level=found.drawn.level)
     of = "single changes" if alone else "points"
     first = f"The {len(shown)} {of} that gain most of {len(ranked)}" if len(shown) < len(ranked) else of.capitalize()
     caption = f"{first}, on the same draws as the scenario as it is. Thin: holds for all {found.comparisons} together."
@@ -195,7 +195,7 @@ def _sensitivity(found: Findings) -> Iterator[blocks.Block]:
         rows.append([one.field, said, f"{one.here.begin} to {one.here.to}", over])
     note = (
         "Elasticity: so many percent of makespan for one percent more of the field, with its "
-        f"{wording.level_text(found.drawn.held)} interval; -1 is as good as it gets for a speed that "
+        f"{wording.level_text(found.drawn.level)} interval; -1 is as good as it gets for a speed that "
         "everything waits for, 0 means that it does not matter."
     )
     note += _other_fields({one.others for one in found.elasticity})
@@ -206,7 +206,7 @@ def _sensitivity(found: Findings) -> Iterator[blocks.Block]:
 def _front_blocks(found: Findings, front: Front) -> blocks.Block:
     of, unit = front.of, front.unit
     drawn = [
-        plots.Spent(point.own.makespan_s.mean or 0.0, spent.run, point.point in front.points, point.point == 0)
+        plots.Spent(point.own.makespan_s.mean, spent.run, point.point in front.points, point.point == 0)
         for point in found.points
         if (spent := point.spent(of)) is not None and point.own is not None
     ]

@@ -67,7 +67,7 @@ def _data(found: Findings, *, advised: bool) -> dict[str, Any]:
             }
             for field in fields
         ],
-        "level": wording.level_text(found.drawn.held),
+        "level": wording.level_text(found.drawn.level),
         "ties": [place for place, number in enumerate(numbers) if number in found.ties],
         "names": [clean(name) for name in names],
         "base": [_configuration(points[0], name) for name in names],

@@ -23,7 +23,7 @@ def scaling_page(found: Scaling) -> blocks.Page:
         if one.speed_up is not None and one is not found.points[0]
     ]
     caption = "Speed-up against the fewest nodes, with its interval."
-    figure = blocks.Figure(plots.gains(named, level=found.drawn.held), caption)
+    figure = blocks.Figure(plots.gains(named, level=found.drawn.level), caption)
     shown = (blocks.SideBySide(figure, (_table(found),)),) if named else (_table(found),)
     facts = {
         "Scenario": found.scenario,

@@ -209,7 +209,7 @@ def _figures(answer: Verified | ClusterResult) -> _Read:
         said = one.predicted
         if one.name not in {"equal", answer.compared.recommended}:
             continue
-        if said.mean is not None and said.low is not None and said.high is not None:
+        if said.low is not None and said.high is not None:
             yield f"predicted makespan {one.name}, s", (said.mean, said.low, said.high)
     yield from _configurations(answer.verification)
 
