@@ -23,6 +23,18 @@ class Stated(Protocol):
         """Upper end."""
 
 
+ANSWER_FILES = {
+    "quickstart": "result.json",
+    "cluster": "cluster.json",
+    "verify": "verification.json",
+    "jobs compare": "comparison.json",
+    "advise": "advice.json",
+    "jobs advise": "advice.json",
+    "jobs run": "manifest.json",
+}
+"""Command -> the file of its results folder that holds its answer."""
+
+
 @dataclass(frozen=True)
 class Ends:
     """A value with its stated interval, which is None where replications are too few to tell it."""

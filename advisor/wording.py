@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from advisor.results import (
     Application,
-    Candidate,
     Compared,
     Described,
     Drawn,
@@ -192,11 +191,6 @@ def _tied_text(compared: Compared) -> str:
     """A tie as the end of the sentence that says the answer."""
     others = [name for name in tied_names(compared) if name != compared.recommended]
     return f", a tie with {listed(others, most=2)}" if others else ""
-
-
-def expected_text(one: Candidate, tied: Sequence[str]) -> str:
-    """What a candidate is expected to lose to the best of those compared, and whether that is a tie."""
-    return f"{loss_text(one.expected_loss)}{' (tie)' if one.name in tied else ''}"
 
 
 def unit_of(application: Application) -> str:
@@ -449,9 +443,10 @@ def _gain_text(compared: Compared, *, stated: bool) -> str:
     if reference is None or reference.gain.mean is None:
         return f"predicted to be the fastest{_tied_text(compared)}"
     unchecked = f"{_tied_text(compared)} (predicted{' from stated speeds' if stated else ''}; not really run)"
-    gain, fewer = reference.gain, _fewer_processes(compared, reference)
-    if abs(reference.gain.mean - 1) < ALIKE and fewer > 0:
-        less = f"{fewer} {'process' if fewer == 1 else 'processes'} less"
+    gain = reference.gain
+    before, after = (sum(part > 0 for part in one.partition) for one in (reference, compared.best))
+    if abs(reference.gain.mean - 1) < ALIKE and before > after:
+        less = f"{before - after} {'process' if before - after == 1 else 'processes'} less"
         return f"as fast as {named}, with {less}{unchecked}"
     unsure = "" if gain.low is None or gain.low > 1 or compared.drawn.deterministic else ", so perhaps not at all"
     how = f"{with_interval(gain, '')} times {better_text(compared.objective)} than {named}{unsure}"
@@ -467,12 +462,6 @@ def time_line(compared: Compared) -> str:
         return f"{advised}; predicted"
     now = f"{reference.name.replace('-', ' ')} {with_interval(judged(compared, reference), unit)}"
     return f"{now}, {advised}; predicted"
-
-
-def _fewer_processes(compared: Compared, reference: Strategy) -> int:
-    """How many processes with units the recommended strategy has less than another."""
-    before, after = (sum(part > 0 for part in one.partition) for one in (reference, compared.best))
-    return before - after
 
 
 # What was asked, and where

@@ -12,17 +12,11 @@ from simulator import ScenarioError, calibration, files
 if TYPE_CHECKING:
     Targets = calibration.Table | Path
 
-_KINDS = {"runtime": "run-time", "speed": "speed", "memory": "memory", "network": "network", "neighbours": "neighbours"}
+_KINDS = ("runtime", "speed", "memory", "network", "neighbours")
 
 
-def _model_of(given: Given) -> str | None:
-    kind = _KINDS.get(calibration.model_kind(given["model"]))
-    return None if kind is None else f"with a {kind} model"
-
-
-def _with_intervals(given: Given) -> str | None:
-    mode = _model_of(given)
-    return mode if mode == "with a neighbours model" else None
+def _of_ratios(given: Given) -> str | None:
+    return "with a neighbours model" if calibration.model_kind(given["model"]) == "neighbours" else None
 
 
 def predict(
@@ -37,7 +31,7 @@ def predict(
     ),
     level: Annotated[
         Level,
-        Only(("with a run-time, speed, memory or network model",), _with_intervals, why="which predicts ratios alone"),
+        Only(("with a run-time, speed, memory or network model",), _of_ratios, why="which predicts ratios alone"),
     ] = LEVEL,
 ) -> None:
     """Predict times with confidence and prediction intervals, in the order of the targets.

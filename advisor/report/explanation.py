@@ -28,11 +28,10 @@ NEXT_HEAD = ("measure", "for", "expected loss after", "saved in a second")
 
 def explanation_section(compared: Compared, found: Explanation) -> blocks.Section:
     """The explanation in words, tables and a figure."""
-    if found.effort is None:
-        return blocks.Section("explanation", HEADING, ())
-    sensitivity = _sensitivity(compared, found, found.effort)
-    drawn = (_why(compared, found), sensitivity, _spent(compared, found))
-    return blocks.Section("explanation", HEADING, tuple(block for part in drawn for block in part))
+    effort, parts = found.effort, tuple[Iterator[blocks.Block], ...]()
+    if effort is not None:
+        parts = (_why(compared, found), _sensitivity(compared, found, effort), _spent(compared, effort))
+    return blocks.Section("explanation", HEADING, tuple(block for part in parts for block in part))
 
 
 def _why(compared: Compared, found: Explanation) -> Iterator[blocks.Block]:
@@ -44,7 +43,10 @@ def _why(compared: Compared, found: Explanation) -> Iterator[blocks.Block]:
         for one in why.limits
         if max(one.path_share, one.computes_last) >= LEAST_WAIT
     ]
-    note = f"PEs in use spend {_time_spent(why)}."
+    note = (
+        f"PEs in use spend {percent(why.computing)} of their time computing, {percent(why.waiting)} in messages and "
+        f"waiting, {percent(why.idle)} done early."
+    )
     limiting = blocks.table(
         "PEs that limit, over replications", ["PE", "of the critical path", "computes last in"], limits[:12], note=note
     )
@@ -70,11 +72,6 @@ def _waits(compared: Compared, why: Reasons) -> list[tuple[str, str, float]]:
     running = Counter(compared.pes[pe] for pe, part in zip(best.placement, best.partition, strict=True) if part)
     said = {pe: f"each of {count} processes on {pe}" if count > 1 else pe for pe, count in running.items()}
     return [(said.get(one.pe, one.pe), one.waits_for, one.seconds / max(1, running[one.pe])) for one in why.waits]
-
-
-def _time_spent(why: Reasons) -> str:
-    spent = f"{percent(why.computing)} of their time computing, {percent(why.waiting)} in messages and waiting"
-    return f"{spent}, {percent(why.idle)} done early"
 
 
 def _cost_rows(why: Reasons) -> list[list[str]]:
@@ -112,33 +109,18 @@ def _sensitivity(compared: Compared, found: Explanation, effort: Effort) -> Iter
     yield blocks.SideBySide(blocks.Figure(drawn, caption), (said,))
 
 
-def _spent(compared: Compared, found: Explanation) -> Iterator[blocks.Block]:
-    effort = found.effort
-    if effort is None:
-        return
+def _spent(compared: Compared, effort: Effort) -> Iterator[blocks.Block]:
     runs = f"{effort.simulated_runs} simulated runs of {wording.counted(effort.replications, 'replication')} each"
     said = f"Explained by {runs}; by {objective_text(compared.objective)} makespans."
-    said += f" {better}." if (better := _better(effort)) else ""
+    if effort.adopted_instead_of:
+        taken = f"takes {percent(effort.adopted_gain, 2)} longer"
+        said += f" This advice was found while explaining; the search's own, {effort.adopted_instead_of}, {taken}."
     said += f" Left out: {', '.join(effort.left_out)}." if effort.left_out else ""
     yield blocks.Text(said, quiet=True)
 
 
-def _better(effort: Effort) -> str:
-    """What the search had advised, where explaining found something better."""
-    if not effort.adopted_instead_of:
-        return ""
-    longer = percent(effort.adopted_gain, 2)
-    return (
-        f"This advice was found while explaining; the search's own, {effort.adopted_instead_of}, takes {longer} longer"
-    )
-
-
-def doubt_section(found: Explanation, again: MeasuredAgain | None = None) -> blocks.Section:
+def doubt_blocks(found: Explanation, again: MeasuredAgain | None = None) -> Iterator[blocks.Block]:
     """Shares by source, and what measuring each is expected to bring."""
-    return blocks.Section("doubt", "Where the doubt comes from", tuple(_doubt(found, again)))
-
-
-def _doubt(found: Explanation, again: MeasuredAgain | None) -> Iterator[blocks.Block]:
     if lines := again_lines(again):
         yield blocks.Listing("\n".join(lines))
     if found.doubt is None:

@@ -29,7 +29,6 @@ from simulator import (
     process_lines,
     run,
     save_runs,
-    shares_of,
     ties,
     write_timeline,
 )
@@ -110,15 +109,6 @@ class Simulation:
     provenance: Provenance
 
 
-@dataclass(frozen=True)
-class ShownSimulation:
-    """A simulation with what its page shows beyond what `--json` prints."""
-
-    simulation: Simulation
-    compared: Compared
-    illustration: Illustration
-
-
 def simulation_of(loaded: Scenario, runs: RunSet, *, level: float = intervals.LEVEL) -> Simulation:
     """What runs of a scenario say; intervals hold with `level`."""
     pes, application = loaded.platform.pes, application_of(loaded)
@@ -174,13 +164,17 @@ def compared(scenario: Scenario, runs: RunSet, *, level: float = intervals.LEVEL
 # Page
 
 
-def simulation_page(shown: ShownSimulation, run: tuple[blocks.Command, ...] = ()) -> blocks.Page:
-    """Compared, followed in time, broken down."""
-    simulation, drawn = shown.simulation, shown.illustration
-    several = len(shown.compared.baselines) > 1
+def simulation_page(
+    simulation: Simulation, judged: Compared, drawn: Illustration, run: tuple[blocks.Command, ...] = ()
+) -> blocks.Page:
+    """Compared, followed in time, broken down.
+
+    `judged`, `drawn`: what is shown beyond what `--json` prints.
+    """
+    several = len(judged.baselines) > 1
     heading, tag = ("Configurations compared", "fastest") if several else ("Makespan", "")
     sections = (
-        strategies_section(shown.compared, heading=heading, noun="configuration", tag=tag),
+        strategies_section(judged, heading=heading, noun="configuration", tag=tag),
         timeline_section(drawn.timelines),
         _time_section(simulation),
         drawn.platform,
@@ -188,13 +182,11 @@ def simulation_page(shown: ShownSimulation, run: tuple[blocks.Command, ...] = ()
     )
     return blocks.Page(
         title=wording.asked(simulation.application),
-        answer=_answer(shown.compared),
+        answer=_answer(judged),
         facts=blocks.pairs(_facts(simulation, drawn)),
-        rows=_rows(shown.compared),
+        rows=_rows(judged),
         sections=sections,
-        picture=answer_picture(
-            shown.compared, drawn.shares, drawn.timelines, bad=drawn.bad, advised=shown.compared.recommended
-        ),
+        picture=answer_picture(judged, drawn.shares, drawn.timelines, bad=drawn.bad, advised=judged.recommended),
         run=run,
         verdict=verdict_of(simulation.warnings, drawn.shares),
         settings=", ".join(filter(None, (wording.drawn_text(simulation.drawn), f"engine {simulation.engine}"))),
@@ -285,14 +277,11 @@ def page_of_runs(
     `drawn`: whether it is to be written, with timelines and the platform.
     """
     judged = compared(loaded, runs, level=simulation.drawn.level)
-    before, best = reference(judged), next(one for one in loaded.configurations if one.name == judged.recommended)
+    before = reference(judged)
     compared_with = "" if before is None else before.name
-    shown = tuple(dict.fromkeys((judged.recommended, compared_with or judged.recommended, *runs.configurations)))
-    if drawn:
-        illustrated = illustration(loaded, runs, shown, before=compared_with)
-    else:
-        illustrated = Illustration(shares=shares_of(loaded, None, best))
-    return simulation_page(ShownSimulation(simulation, judged, illustrated), run)
+    shown = judged.recommended, compared_with or judged.recommended, *runs.configurations
+    illustrated = illustration(loaded, runs, shown, before=compared_with, drawn=drawn)
+    return simulation_page(simulation, judged, illustrated, run)
 
 
 def save_simulation(
