@@ -139,14 +139,9 @@ class Provenance:
 class Objective:
     """What was to be least, of one candidate."""
 
-    value: float | None
+    mean: float | None = field(metadata=documents.named("value"))
     low: float | None
     high: float | None
-
-    @property
-    def mean(self) -> float | None:
-        """As of a mean."""
-        return self.value
 
 
 @dataclass(frozen=True)
@@ -176,7 +171,7 @@ class Candidate:
     name: str
     also: tuple[str, ...]
     """Further names that it has."""
-    value: float | None = field(metadata=documents.named("value_s", "value"))
+    mean: float | None = field(metadata=documents.named("value_s", "value"))
     low: float | None = field(metadata=documents.named("low_s", "low"))
     high: float | None = field(metadata=documents.named("high_s", "high"))
     runs: int | None
@@ -184,11 +179,6 @@ class Candidate:
     p_within_1_percent: float | None
     expected_loss: float | None
     regret: float | None
-
-    @property
-    def mean(self) -> float | None:
-        """As of a mean."""
-        return self.value
 
 
 @dataclass(frozen=True)

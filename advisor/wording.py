@@ -76,9 +76,9 @@ def with_interval(stated: Stated | None, unit: str = "s", *, signed: bool = Fals
     return units.show_interval(*ends, unit=unit, signed=signed)
 
 
-def of_runs(stated: Described, unit: str = "s") -> str:
+def of_runs(stated: Described) -> str:
     """Where one run lies, `run_low` to `run_high`."""
-    return units.show_range(stated.run_low, stated.run_high, unit=unit)
+    return units.show_range(stated.run_low, stated.run_high, unit="s")
 
 
 def size_text(size: float | None) -> str:
@@ -287,12 +287,12 @@ def is_slower(compared: Compared) -> bool:
     return compared.measured_gain is not None and compared.measured_gain < 1 - ALIKE
 
 
-def shares(compared: Compared, one: Strategy) -> list[tuple[str, list[int]]]:
-    """PEs by name, and what each of their processes gets, in the order of the processes."""
-    found: dict[str, list[int]] = {}
-    for pe, part in zip(one.placement, one.partition, strict=True):
-        found.setdefault(compared.pes[pe], []).append(part)
-    return list(found.items())
+def units_by_pe(placement: Sequence[int], partition: Sequence[int]) -> dict[int, list[int]]:
+    """What each process of a PE gets, by the place of the PE."""
+    found: dict[int, list[int]] = {}
+    for pe, part in zip(placement, partition, strict=True):
+        found.setdefault(pe, []).append(part)
+    return found
 
 
 @dataclass
@@ -337,12 +337,12 @@ class _Given:
 
 def _given(compared: Compared, one: Strategy) -> list[_Given]:
     """Who gets how much, by kind of node and number of processes; without kinds, by PE."""
-    parts, names = dict(shares(compared, one)), compared.pes
-    alone = [NodeKind((name,), ((place,),), 1, 1.0, 1.0, "") for place, name in enumerate(names) if name in parts]
+    parts = units_by_pe(one.placement, one.partition)
+    alone = [NodeKind((compared.pes[pe],), ((pe,),), 1, 1.0, 1.0, "") for pe in sorted(parts)]
     kinds, groups = compared.kinds or alone, dict[tuple[int, int], dict[str, list[int]]]()
     for number, kind in enumerate(kinds):
         for name, pes in zip(kind.names, kind.pes, strict=True):
-            own = [units for pe in pes for units in parts.get(names[pe], ()) if units]
+            own = [units for pe in pes for units in parts.get(pe, ()) if units]
             groups.setdefault((number, len(own)), {})[name] = own
     each = {key: sum(map(sum, some.values())) / len(some) / kinds[key[0]].cores for key, some in groups.items()}
     most = max(value / kinds[number].speed for (number, _), value in each.items())

@@ -211,7 +211,7 @@ class Recommendation:
             Candidate(
                 name=name,
                 also=tuple(self.strategies.names_of(name)),
-                value=entry.value_s,
+                mean=entry.value_s,
                 low=entry.low_s,
                 high=entry.high_s,
                 runs=count,

@@ -71,13 +71,13 @@ def _sought(given: Given) -> str:
     return f"with --method {given['method']}" if subject == SPEEDS else subject
 
 
-def _drawing(given: Given) -> str:
-    return "with --objective regret" if given["objective"] == "regret" else "with mean, cvar or worst"
-
-
 SCENARIO_ONLY = Only((SCENARIOS,), _subject)
 OF_SPEEDS, OF_RUNS = Only((SPEEDS,), _subject), Only((RUNS,), _subject)
-DRAWN = Only(("with mean, cvar or worst",), _drawing, why="which draws nothing")
+DRAWN = Only(
+    ("with mean, cvar or worst",),
+    lambda given: "with --objective regret" if given["objective"] == "regret" else None,
+    why="which draws nothing",
+)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from advisor.cli.declared import REQUIRED, Given, Only, argument, option
+from advisor.cli.declared import REQUIRED, Only, argument, option
 from advisor.cli.inputs import INPUT, located
 from advisor.cli.options import LEVEL, Level
 from advisor.cli.outputs import finish
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     Targets = calibration.Table | Path
 
 _KINDS = ("runtime", "speed", "memory", "network", "neighbours")
-
-
-def _of_ratios(given: Given) -> str | None:
-    return "with a neighbours model" if calibration.model_kind(given["model"]) == "neighbours" else None
+OF_TIMES = Only(
+    ("with a run-time, speed, memory or network model",),
+    lambda given: "with a neighbours model" if calibration.model_kind(given["model"]) == "neighbours" else None,
+    why="which predicts ratios alone",
+)
 
 
 def predict(
@@ -29,10 +30,7 @@ def predict(
         metavar="NAME=VALUE,...|TARGETS.csv",
         autocompletion=INPUT["autocompletion"],
     ),
-    level: Annotated[
-        Level,
-        Only(("with a run-time, speed, memory or network model",), _of_ratios, why="which predicts ratios alone"),
-    ] = LEVEL,
+    level: Annotated[Level, OF_TIMES] = LEVEL,
 ) -> None:
     """Predict times with confidence and prediction intervals, in the order of the targets.
 

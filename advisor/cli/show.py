@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import simulator
 from advisor.cli.check import summary
+from advisor.cli.convert import HISTORIES, LOGS
 from advisor.cli.declared import Given, Only, argument, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import (
@@ -22,18 +23,17 @@ from advisor.cli.models import (
     warned,
 )
 from advisor.cli.options import COLUMN, Plot, folder, gave_json
+from advisor.cli.outputs import MANIFEST, width
 from advisor.cli.outputs import show as show_result
-from advisor.cli.outputs import width
 from simulator import ApportionError, blocks, calibration, documents, files, shipped
 
 WRITER = "apportion calibrate"
-MANIFEST = "manifest.json"
 MOST_BYTES = 2**24
 """Of an answer."""
 MOST_ROWS = 40
 """Rows of results that are shown."""
 
-LOGS, HISTORIES, TEXTS = (".swf", ".swf.gz"), (".sqlite", ".db"), (".yaml", ".yml", ".toml")
+TEXTS = (".yaml", ".yml", ".toml")
 NOTHING, RESULTS, TRACE, SPEED = "without PATH", "with results", "with a load trace", "with a speed model"
 
 

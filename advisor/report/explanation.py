@@ -12,15 +12,11 @@ from advisor.results import Compared
 from advisor.wording import percent
 from simulator import blocks, plots, units
 
-HEADING = "Why, and how far it holds"
 MOST_LIMITS = 4
 """Sharing domains that are named."""
 LEAST_WAIT = 0.005
 """Part of the makespan below which nobody is said to wait; on a page, of the path below which nobody limits."""
-NOT_DOUBTED = "none of the models states a doubt"
 MOST_SOURCES = 8
-SHARE_HEAD = ("source", "of the makespan", "of the gain", "because of")
-NEXT_HEAD = ("measure", "for", "expected loss after", "saved in a second")
 
 
 # Pages
@@ -31,7 +27,7 @@ def explanation_section(compared: Compared, found: Explanation) -> blocks.Sectio
     effort, parts = found.effort, tuple[Iterator[blocks.Block], ...]()
     if effort is not None:
         parts = (_why(compared, found), _sensitivity(compared, found, effort), _spent(compared, effort))
-    return blocks.Section("explanation", HEADING, tuple(block for part in parts for block in part))
+    return blocks.Section("explanation", "Why, and how far it holds", tuple(block for part in parts for block in part))
 
 
 def _why(compared: Compared, found: Explanation) -> Iterator[blocks.Block]:
@@ -128,10 +124,12 @@ def doubt_blocks(found: Explanation, again: MeasuredAgain | None = None) -> Iter
     if said := doubt_sentence(found):
         yield blocks.Text(f"{said}.")
     note = "Shares of the variance over truths; what sources do only together, and noise, is no source's."
-    yield blocks.table("What is not known, by source", SHARE_HEAD, share_rows(found), note=note)
+    head = ("source", "of the makespan", "of the gain", "because of")
+    yield blocks.table("What is not known, by source", head, share_rows(found), note=note)
     if rows := next_rows(found):
         note = "Expected loss: what the advice takes longer than the best of each truth, in the mean."
-        yield blocks.table("What measuring again would bring", NEXT_HEAD, rows, note=note)
+        head = ("measure", "for", "expected loss after", "saved in a second")
+        yield blocks.table("What measuring again would bring", head, rows, note=note)
     if lines := next_lines(found):
         yield blocks.Text("; ".join(lines) + ".", quiet=True)
 
@@ -211,7 +209,11 @@ def next_lines(found: Explanation) -> list[str]:
     asked = found.measure_next
     more = [f"No doubt is stated of: {', '.join(asked.unstated)}"] if asked.unstated else []
     if asked.measure is None:
-        few = "one truth tells nothing of doubt; ask for more replications" if asked.doubted else NOT_DOUBTED
+        few = (
+            "one truth tells nothing of doubt; ask for more replications"
+            if asked.doubted
+            else "none of the models states a doubt"
+        )
         return [f"Measure next: nothing; {'no measurement is expected to save much' if asked.ranked else few}", *more]
     before, after = losses(asked.expected_loss, asked.expected_loss_after)
     said = f"Measure next: {asked.measure}, for {wording.duration(asked.seconds)}"

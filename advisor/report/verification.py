@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from advisor import wording
 from advisor.report.origin import head, machine_section, provenance_section
-from advisor.report.picture import CALLED, columns, measured_figure, plain_shares, who_figure
+from advisor.report.picture import called, columns, measured_figure, plain_shares, who_figure
 from advisor.report.verdict import verdict
 from advisor.verification.check import Verified, VerifiedConfiguration
 from simulator import blocks, intervals, plots, units
@@ -78,7 +78,7 @@ def _picture(verified: Verified) -> tuple[tuple[blocks.Figure, ...], ...]:
     if best is None:
         return columns(None, None, measured)
     had = None if before in {None, best} else before
-    names = "" if had is None else CALLED.get(had.name, had.name), "advised"
+    names = "" if had is None else called(had.name), "advised"
     who = who_figure(plain_shares(verified.pes, had, best), wording.unit_of(verified.application), names)
     return columns(who, None, measured)
 
