@@ -81,14 +81,9 @@ def of_runs(stated: Described) -> str:
     return units.show_range(stated.run_low, stated.run_high, unit="s")
 
 
-def size_text(size: float | None) -> str:
-    """Bytes with a binary unit."""
-    return NOTHING if size is None else units.show_size(size)
-
-
-def counted(count: float | None, noun: str) -> str:
+def counted(count: int, noun: str) -> str:
     """`1 PE`, `2 PEs`."""
-    return f"{NOTHING if count is None else count} {noun}{'' if count == 1 else 's'}"
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def listed(names: Sequence[str], *, most: int = MOST_NAMED) -> str:
@@ -485,11 +480,12 @@ def machine_line(machine: Machine | None) -> str:
     """The machine in one line."""
     if machine is None:
         return "not known"
+    caches = [f"L{one.level} {units.show_size(one.size_bytes)}" for one in machine.caches if one.kind != "instruction"]
     parts = [
         f"{machine.host or 'this machine'}: {machine.cpu_model or 'unknown processor'}",
         counted(machine.pe_count, "PE"),
-        *(f"L{cache.level} {size_text(cache.size_bytes)}" for cache in machine.caches if cache.kind != "instruction"),
-        f"{size_text(machine.memory_bytes)} memory",
+        *caches,
+        f"{units.show_size(machine.memory_bytes)} memory",
     ]
     return ", ".join([*parts, *(f"load {load:.2f}" for load in machine.load_average[:1])])
 
@@ -499,13 +495,10 @@ def processes(on_each: Sequence[int]) -> str:
     return "+".join(map(str, on_each)) if len(on_each) <= MOST_PES_LISTED else str(sum(on_each))
 
 
-def took_text(spent: Mapping[str, float] | None) -> str:
+def took_text(spent: Mapping[str, float]) -> str:
     """Where the time of the run went."""
-    known = spent or {}
-    parts = ", ".join(f"{stage} {duration(value)}" for stage, value in known.items() if stage != "total")
-    if "total" not in known:
-        return parts or "not known"
-    return duration(known["total"]) + (f" ({parts})" if parts else "")
+    parts = ", ".join(f"{stage} {duration(value)}" for stage, value in spent.items() if stage != "total")
+    return f"{duration(spent['total'])} ({parts})" if "total" in spent else parts
 
 
 # How often intervals held

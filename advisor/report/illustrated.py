@@ -204,7 +204,7 @@ def _network_facts(network: Any) -> blocks.Pairs:
         for link in network.links:
             alike.setdefault((link.latency_s, link.bandwidth_bytes_per_s, link.shared), []).append(link.name)
     found["Contention"] = CONTENTION.get(network.contention, network.contention)
-    found["Sent without waiting"] = f"up to {wording.size_text(eager)}" if eager else ""
+    found["Sent without waiting"] = f"up to {units.show_size(eager)}" if eager else ""
     for place, ((latency_s, bandwidth, shared), names) in enumerate(list(alike.items())[:MOST_LINKS]):
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         said = f"{', '.join(names[:MOST_NAMED])}{more}: {wording.duration(latency_s)}, "
