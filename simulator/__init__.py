@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from simulator.base.machine import Machine as Machine, require_linux as require_linux, this_machine as this_machine
     from simulator.base.names import expanded as expanded, patterns_of as patterns_of
     from simulator.engines.compiled import cache_folder as cache_folder, on_compile as on_compile
+    from simulator.engines.costs.job_nodes import fitting_jobs as fitting_jobs
     from simulator.engines.job_programs import (
         JobPrograms as JobPrograms,
         cluster_of as cluster_of,

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from advisor.jobs.backtest import NEARLY_S
 from advisor.jobs.compare import Alternative
-from advisor.jobs.kinds import Part, fits, parts
+from advisor.jobs.kinds import Part, parts
 from advisor.jobs.paired import FEWEST_DRAWS, FEWEST_UNITS
-from simulator import JobNodes, ScenarioError, Stream, job_draws, job_metrics, this_machine, units
+from simulator import JobNodes, ScenarioError, Stream, fitting_jobs, job_draws, job_metrics, this_machine, units
 
 __all__ = ["Capacity", "Drained", "Target", "capacity", "drains_from", "read_target"]
 
@@ -209,7 +209,7 @@ def fewest(good: Callable[[int], bool], stream: Stream, part: Part, start: int |
 
     def enough(count: int) -> bool:
         nodes = part.setting_with(count).cluster
-        return (not isinstance(nodes, JobNodes) or bool(fits(stream, nodes).all())) and good(count)
+        return (not isinstance(nodes, JobNodes) or bool(fitting_jobs(stream, nodes).all())) and good(count)
 
     while not enough(found):
         if found >= most:

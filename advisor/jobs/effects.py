@@ -63,9 +63,7 @@ class Effects:
         more = [f"{len(names) - MOST_SAID} more groups"] if len(names) > MOST_SAID else []
         users = [f"{self.users_lose} of {self.users} users"] if self.users_lose else []
         who = [*names[:MOST_SAID], *more, *users]
-        return (
-            f"{said}; who waits longer: {', '.join(who)}." if who else f"{said}; no size, queue or user waits longer."
-        )
+        return f"{said}. Longer wait {', '.join(who)}." if who else f"{said}. No size, queue or user waits longer."
 
 
 def effects(stream: Stream, base: Alternative, change: Alternative) -> Effects:

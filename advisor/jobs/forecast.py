@@ -6,13 +6,23 @@ the user count most; of a running job, those that lasted longer than it has), an
 same time of the week.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import Estimates, JobRuns, ScenarioError, documents, job_draws, make_stream, randomness, run_jobs
+from simulator import (
+    Estimates,
+    JobNodes,
+    JobRuns,
+    ScenarioError,
+    Stream,
+    documents,
+    job_draws,
+    randomness,
+    run_jobs,
+)
 
 __all__ = ["ORDERS", "StartForecast", "StartForecasts", "forecast"]
 
@@ -144,6 +154,8 @@ class StartForecasts:
         now = float(self._submit[job])
         came = np.arange(job + 1)  # later rows come later, if at the same second
         running = came[(self._start[: job + 1] < now) & (self._finish[: job + 1] > now)]
+        if self.runs.first_node is not None:  # those on few nodes first: what they hold is where they find it again
+            running = running[np.argsort(np.diff(self.runs.first_node)[running], kind="stable")]
         waiting = came[self._start[: job + 1] >= now]
         known = np.concatenate((running, waiting))
         generator = randomness.stream(self.seed, job, "forecast of a start")
@@ -254,19 +266,42 @@ class _Queue:
             parts.append(part)
             begins.append(begin)
             begin += float(np.ceil(np.sum(part[1]) + (when[-1] if when.size else 0.0))) + 10.0
-        submit, run, plan, limit, size = (np.concatenate(values) for values in zip(*parts, strict=True))
+        submit, run, plan, limit, rows, runs_now = (np.concatenate(values) for values in zip(*parts, strict=True))
         order = np.argsort(submit, kind="stable")
-        fields = {"submit_s": submit, "run_s": run, "limit_s": limit, "processors": size.astype(np.int64)}
-        stream = make_stream("forecast", **{name: values[order] for name, values in fields.items()})
-        runs = self.of.runs
+        fields = {"submit_s": submit, "run_s": run, "limit_s": limit}
+        runs, which = self.of.runs, rows[order].astype(np.int64)
+        alone = {
+            "ids": np.arange(which.size),
+            "preceding": np.full(which.size, -1),
+            "think_s": np.full(which.size, np.nan),
+        }
+        stream = runs.stream.take(which, **alone, **{name: values[order] for name, values in fields.items()})
+        cluster: JobNodes | int = runs.pes
+        if runs.nodes is None:
+            sizes = runs.processors[which]
+            stream = stream.take(np.arange(which.size), processors=sizes, least=sizes, most=sizes)
+        else:
+            cluster, stream = self._pinned(runs.nodes, stream, np.where(runs_now[order] > 0, which, -1))
         given = Estimates("given", runs.estimates.correction, plan[order][:, np.newaxis], "as planned")
         starts = np.empty(submit.size)
-        starts[order] = run_jobs(stream, runs.pes, runs.policy, given).start_s
+        starts[order] = run_jobs(stream, cluster, runs.policy, given).start_s
         first = np.cumsum([0, *(part[0].size for part in parts[:-1])])
         return np.asarray(starts[first + self.known.size - 1] - np.array(begins) + self.now)
 
+    def _pinned(self, nodes: JobNodes, stream: Stream, running: Ints) -> tuple[JobNodes, Stream]:
+        """Nodes that have a feature for each job that runs on them, and a stream whose running jobs ask for theirs."""
+        names, feature = list(stream.names.get("feature", ())), stream.feature.copy()
+        features = [list(one) for one in nodes.features or ((),) * len(nodes.names)]
+        for job in self.known[: self.running].tolist():
+            feature[running == job] = len(names)
+            names.append(f"job {job} runs")
+            for place in self.of.runs.nodes_of(job).tolist():
+                features[place].append(names[-1])
+        pinned = replace(stream, feature=feature, names={**stream.names, "feature": tuple(names)})
+        return replace(nodes, features=tuple(map(tuple, features)), reservations=()), pinned
+
     def _part(self, draw: int, came: Ints, when: Floats, begin: float) -> tuple[Floats, ...]:
-        """Submissions, run times, plans, limits and sizes of one draw; (job,) each."""
+        """Submissions, run times, plans, limits, rows and whether it runs already, of one draw; (job,) each."""
         runs, rows = self.of.runs, np.concatenate((self.known, came))
         early = (np.arange(rows.size) < self.running).astype(np.float64)
         plan, limit = self._plans
@@ -275,7 +310,8 @@ class _Queue:
             early + np.concatenate((self.remaining_s[:, draw], runs.run_s[came])),
             early + np.concatenate((plan, self.of.plan_s[came])),
             early + np.concatenate((limit, runs.stream.limit_s[came])),
-            runs.processors[rows].astype(np.float64),
+            rows.astype(np.float64),
+            early,
         )
 
     @cached_property

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.jobs.setting import Setting
-from simulator import NO_LIMIT_MIB, JobNodes, ScenarioError, Stream, patterns_of
+from simulator import NO_LIMIT_MIB, JobNodes, ScenarioError, Stream, fitting_jobs, patterns_of
 
-__all__ = ["MOST_KINDS", "Kind", "Part", "fits", "kinds", "on_nodes", "parts", "resized"]
+__all__ = ["MOST_KINDS", "Kind", "Part", "kinds", "on_nodes", "parts", "resized"]
 
 Ints = NDArray[np.int64]
 MOST_UNFIT = 0.01
@@ -133,7 +133,7 @@ def on_nodes(stream: Stream, nodes: JobNodes) -> Stream:
 
     Raises ScenarioError where these are more than 1 %: it is another cluster's log then.
     """
-    held = fits(stream, nodes)
+    held = fitting_jobs(stream, nodes)
     if held.all():
         return stream
     lost = np.flatnonzero(~held)
@@ -142,34 +142,6 @@ def on_nodes(stream: Stream, nodes: JobNodes) -> Stream:
     if lost.size > MOST_UNFIT * len(stream):
         raise ScenarioError(f"stream {stream.name}: {many}; name the nodes and partitions that the log is of")
     return stream.take(held, notes=(*stream.notes, f"{many}; left out"))
-
-
-def fits(stream: Stream, nodes: JobNodes) -> NDArray[np.bool_]:
-    """Which jobs nodes hold when nothing else runs, looked at once for all that ask for the same; (job,)."""
-    chunks = np.where(stream.nodes > 0, stream.nodes, stream.processors)
-    cores = -(-stream.processors // chunks)
-    mebibytes = np.ceil(cores * np.nan_to_num(stream.memory_bytes) / 2**20 - 1e-6).astype(np.int64)
-    each = [chunks, stream.nodes > 0, stream.partition, stream.feature, cores, mebibytes, -(-stream.gpus // chunks)]
-    asked, of_job = np.unique(np.stack(each, axis=1).astype(np.int64), axis=0, return_inverse=True)
-    return np.array([_one_fits(stream, nodes, row) for row in asked])[of_job.reshape(-1)]
-
-
-def _one_fits(stream: Stream, nodes: JobNodes, asked: Ints) -> bool:
-    """Whether chunks fit on empty nodes: how many, if each on another node, partition, feature, what each takes."""
-    (chunks, apart, partition, feature), each = asked[:4].tolist(), asked[4:]
-    allowed = np.ones(len(nodes.names), dtype=bool)
-    try:
-        of = nodes.partition(_named(stream, "partition", partition))
-    except ScenarioError:
-        return False
-    if of is not None:
-        allowed = np.isin(np.arange(allowed.size), of.members)
-        if of.max_nodes is not None and apart and chunks > of.max_nodes:
-            return False
-    if (wanted := _named(stream, "feature", feature)) is not None:
-        allowed &= nodes.with_features(wanted)
-    holds = np.min(nodes.capacity[allowed] // np.maximum(each, 1) + (each == 0) * chunks, axis=1, initial=chunks)
-    return bool(np.sum(np.minimum(holds, 1) if apart else holds) >= chunks)
 
 
 def _named(stream: Stream, column: str, number: int) -> str | None:

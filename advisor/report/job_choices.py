@@ -84,7 +84,7 @@ def _answer(found: JobsAdvised) -> str:
     said = found.sentence if not first else f"Simulated, {found.sentence}"
     drains = " or ".join(f"{one.fewest} {one.of}" for one in found.drains_from[:MOST_DRAINED])
     said += f"; the queue drains with {drains}" if drains else ""
-    return " ".join([*first, said] if found.effects is None else [*first, f"{said}.", found.effects.sentence])
+    return " ".join([*first, said])
 
 
 def _around(
@@ -103,7 +103,7 @@ def _around(
         settings=_drawn(found),
         picture=tuple((figure,) for figure in picture),
         run=run,
-        facts=_facts(found, test, answered.slurm_conf if isinstance(answered, JobsAdvised) else ()),
+        facts=_facts(found, answered),
         verdict=verdict(crowded),
         **head(answered.command, crowded, answered.provenance),
     )
@@ -117,11 +117,15 @@ def _drawn(found: Comparison) -> str:
     return f"{wording.counted(found.replications, 'draw')}, seed {found.seed}"
 
 
-def _facts(found: Comparison, test: Backtest | None, slurm_conf: Sequence[str]) -> blocks.Pairs:
+def _facts(found: Comparison, answered: JobsCompared | JobsAdvised) -> blocks.Pairs:
     """What the numbers rest on."""
     facts = {"Rests on": f"{_title(found)}, predicted; {_drawn(found)}, {KINDS[found.draws]}"}
-    facts |= {"Log": test.sentence} if test is not None and test.agrees else {}
-    return blocks.pairs(facts | ({"slurm.conf": "; ".join(slurm_conf)} if slurm_conf else {}))
+    if isinstance(answered, JobsCompared):
+        return blocks.pairs(facts)
+    test, done = answered.backtest, answered.effects
+    facts["Log"] = test.sentence if test is not None and test.agrees else ""
+    facts["Besides"] = "" if done is None else done.sentence
+    return blocks.pairs(facts | {"slurm.conf": "; ".join(answered.slurm_conf)})
 
 
 def _backtest_section(test: Backtest) -> blocks.Section:

@@ -238,7 +238,7 @@ def variant(runs: JobRuns) -> str:
         return ", ".join([f"PEs {policy.processors}", passes[policy.same_second], f"estimates {runs.estimates.name}"])
     words = [f"order {policy.order}", f"backfill {policy.backfill}"]
     words += [f"candidates {candidates}"] if policy.backfill == "easy" else []
-    words += [f"PEs {policy.processors}"]
+    words += [f"PEs {policy.processors}" if runs.nodes is None else f"{len(runs.nodes.names)} nodes"]
     words += [f"placement {policy.placement}"] if policy.processors == "named" else []
     words += [f"sizes {policy.sizes}"] if policy.sizes != "fixed" else []
     return ", ".join([*words, passes[policy.same_second], f"estimates {runs.estimates.name}"])

@@ -27,6 +27,8 @@ LOADING = 100_000
 """Jobs that the `process` engine runs while the compiled one is loaded, or a part of the time that compiling takes."""
 SLOWER = 5
 """Jobs that one counts as where each pass looks through a profile: with promises, and with PEs by number."""
+ON_NODES = 50
+"""The same on nodes, where each pass looks at all of them: 3,000 jobs that queue on 32 nodes took minutes."""
 _seen = 0
 
 
@@ -60,17 +62,14 @@ def run_jobs(
         pes = equal_pes(pes.count)
     if programs is not None:
         return _really(stream, pes, costs, policy, estimates, programs)
-    run = (
-        _compiled
-        if engine == "compiled" or (engine == "auto" and _worth_compiling(costs.jobs, policy))
-        else _by_process
-    )
+    run = _compiled if engine == "compiled" or (engine == "auto" and _worth_compiling(costs, policy)) else _by_process
     return run(stream, pes, costs, policy, estimates)
 
 
-def _worth_compiling(jobs: int, policy: Policy) -> bool:
+def _worth_compiling(costs: JobCosts, policy: Policy) -> bool:
     global _seen  # noqa: PLW0603 - what one process has asked for
-    _seen += jobs * (SLOWER if policy.backfill in PROMISING or policy.processors == "named" else 1)
+    slower = SLOWER if policy.backfill in PROMISING or policy.processors == "named" else 1
+    _seen += costs.jobs * (slower if costs.nodes is None else ON_NODES)
     return _seen >= LOADING
 
 

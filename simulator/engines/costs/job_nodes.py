@@ -12,9 +12,11 @@ from simulator.scheduling.places import Cluster
 from simulator.scheduling.policy import Policy
 from simulator.scheduling.profiles import Span
 
-__all__ = ["bounded", "node_requests", "preceding", "refused", "reserved", "unfit"]
+__all__ = ["bounded", "fitting_jobs", "node_requests", "preceding", "refused", "reserved", "unfit"]
 
 MIB = 2**20
+ROUNDED = 1e-6
+"""Of a MiB: so much more is memory that was divided by a job's processors and multiplied again."""
 SECOND = 10**9
 
 
@@ -38,7 +40,7 @@ def node_requests(stream: Stream, nodes: JobNodes) -> NodeRequests:
     spread = stream.nodes > 0
     chunks = np.where(spread, stream.nodes, stream.processors)
     cores = np.where(spread, -(-stream.processors // np.maximum(chunks, 1)), 1)
-    memory = np.ceil(cores * np.nan_to_num(stream.memory_bytes) / MIB).astype(np.int64)
+    memory = np.ceil(cores * np.nan_to_num(stream.memory_bytes) / MIB - ROUNDED).astype(np.int64)
     gpus = -(-stream.gpus // np.maximum(chunks, 1))
     sets, within = np.unique(np.stack([row, stream.feature]), axis=1, return_inverse=True)
     allowed = [_allowed(stream, nodes, partitions[int(one)], int(feature)) for one, feature in sets.T]
@@ -87,6 +89,20 @@ def unfit(stream: Stream, nodes: JobNodes, requests: NodeRequests) -> Iterator[t
     room = np.array([requests.room(one, nodes.capacity, nodes.capacity).sum() for one in kinds], dtype=np.int64)
     never = np.flatnonzero((room < requests.chunks)[requests.of_job])
     yield never, "finds no nodes that hold what it asks for, even if nothing else runs", "drop it or take other nodes"
+
+
+def fitting_jobs(stream: Stream, nodes: JobNodes) -> Flags:
+    """Which jobs the nodes hold when nothing else runs; (job,)."""
+    known = {one.name for one in nodes.partitions}
+    there = [
+        number < 0 or _name(stream, "partition", number) in known for number in np.unique(stream.partition).tolist()
+    ]
+    rows = np.flatnonzero(np.array(there)[_row(stream.partition)] | (not known))
+    some, found = stream.take(rows), np.zeros(len(stream), dtype=np.bool_)
+    found[rows] = True
+    for jobs, _, _ in unfit(some, nodes, node_requests(some, nodes)) if rows.size else ():
+        found[rows[jobs]] = False
+    return found
 
 
 def reserved(cluster: Cluster | JobNodes) -> tuple[Span, ...]:

@@ -39,7 +39,7 @@ def test_who_waits_longer_is_what_single_jobs_say():
 def test_nobody_loses_by_nothing():
     made = with_estimates(lublin(300, processors=PES, seed=4, load=0.7), seed=4)
     found = effects(made, alternative("easy"), alternative("easy"))
-    assert found.sentence.endswith("; no size, queue or user waits longer.")
+    assert found.sentence.endswith(" now). No size, queue or user waits longer.")
     assert not Group("some", 20, 100.0, 150.0).loses, "less than a minute"
     assert not Group("some", 20, 10_000.0, 10_100.0).loses, "less than a tenth"
     assert Group("some", 20, 100.0, 200.0).loses

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from advisor.jobs.forecast import StartForecasts, _Past, _Queue, forecast
-from simulator import Policy, ScenarioError, make_stream, run_jobs
+from simulator import JobNodes, Policy, ScenarioError, make_stream, run_jobs
 from tests.studies import job_forecasts as study
 
 
@@ -95,3 +95,22 @@ def test_run_times_are_longer_than_a_job_has_lasted_and_end_at_the_limit():
     own[past.user == 1] = 0.1
     shares = np.mean(_Past(past.user, past.limit_s, own, past.order).lasting(1, 1000.0, 0.0, draw.random(2000)) < 500)
     assert 0.8 < shares < 1, "the user's own jobs count most, others a little"
+
+
+def test_running_jobs_stay_on_their_nodes():
+    """Placed anew, the job of four would take the small node, and two cores of the large one would be free at once."""
+    one = np.ones(2, dtype=np.int64)
+    nodes = JobNodes(("n1", "n2"), np.array([4, 5]), 2**40 * one, 0 * one, one)
+    made = make_stream(
+        "made",
+        submit_s=[0, 1, 2, 20],
+        processors=[4, 4, 3, 2],
+        run_s=[10, 100, 200, 5],
+        limit_s=[10, 100, 200, 5],
+        nodes=np.ones(4, dtype=np.int64),
+    )
+    runs = run_jobs(made, nodes)
+    assert [runs.nodes_of(job).tolist() for job in range(3)] == [[0], [1], [0]]
+    assert runs.start_s.tolist() == [0, 1, 10, 101]
+    found = forecast(runs, 3, draws=20, arrivals=False)
+    assert found.low_s == pytest.approx(101)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from advisor.jobs.kinds import fits, kinds, on_nodes, parts
+from advisor.jobs.kinds import kinds, on_nodes, parts
 from advisor.jobs.setting import Setting
-from simulator import NO_LIMIT_MIB, JobNodes, JobPartition, Reservation, ScenarioError, make_stream
+from simulator import NO_LIMIT_MIB, JobNodes, JobPartition, Reservation, ScenarioError, fitting_jobs, make_stream
 
 
 def cluster(order=range(5)):
@@ -90,7 +90,7 @@ def test_which_jobs_nodes_hold_is_what_a_loop_finds():
         "memory_bytes": rng.integers(1, 4000, count) * 2.0**20,
     }
     columns["gpus"] = np.where(columns["nodes"] > 0, rng.integers(0, 5, count), 0)
-    found = fits(jobs(**columns), nodes)
+    found = fitting_jobs(jobs(**columns), nodes)
     rows = [{name: values[k].item() for name, values in columns.items()} for k in range(count)]
     assert found.tolist() == [holds(nodes, row) for row in rows]
     assert 30 < found.sum() < 350, "both are there"

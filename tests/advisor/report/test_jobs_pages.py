@@ -141,10 +141,11 @@ def test_what_is_simulated_wrongly_is_said_first_and_warned_of():
     )
     needed = "The fewest PEs for mean wait 1h are 108, 8 more than now (58 min 20 s; surely with 113; price 1300)."
     besides = (
-        "The longest tenth waits 2 h 30 min (2 h now); who waits longer: jobs of 2 to 7 PEs (2 h 30 min, "
+        "The longest tenth waits 2 h 30 min (2 h now). Longer wait jobs of 2 to 7 PEs (2 h 30 min, "
         "2 h now), 3 of 12 users."
     )
-    end = f"Simulated, {advised()['sentence']}; the queue drains with 120 PEs. {besides}"
+    end = f"Simulated, {advised()['sentence']}; the queue drains with 120 PEs"
+    assert dict(page.facts.items)["Besides"] == besides
     assert page.answer.endswith(f"{needed} {end}")
     assert "the log has 2 queues, which are taken as one" in page.warnings
     assert page_of(advised()).answer == f"{needed} {end}"
