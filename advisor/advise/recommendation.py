@@ -463,7 +463,7 @@ def _scheduled(asked: "Asked", made: Recommendation) -> Recommendation:
         gain=ahead.mean,
         gain_low=ahead.low,
         gain_high=ahead.high,
-        axes=tuple(axes_of((scenario, fixed), (scenario, [dynamic]))),
+        axes=tuple(axes_of((scenario, fixed), (scenario, [dynamic]), asked.spending)),
     )
     return replace(after, scheduling=judged)
 
@@ -487,7 +487,7 @@ def _with_rules(asked: "Asked", made: Recommendation) -> Recommendation:
         gain=ahead.mean,
         gain_low=ahead.low,
         gain_high=ahead.high,
-        axes=tuple(axes_of((fixed, best.candidates), (dynamic, [made.configuration]))),
+        axes=tuple(axes_of((fixed, best.candidates), (dynamic, [made.configuration]), asked.spending)),
         rules=tuple(tried),
         now_s=float(made.runs.of(made.configuration.name).mean()),
     )

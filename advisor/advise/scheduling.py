@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from advisor.advise.spending import Spending
 from simulator import Configuration, Load, LoadTrace, Repartition, Scenario, ScenarioError, ties, units
 from simulator.experiments.sweep import run_or_recall
 from simulator.programs.applications import Parameters
@@ -152,8 +153,8 @@ Side = tuple[Scenario, Sequence[Configuration]]
 """A scenario, and configurations of which the best one counts."""
 
 
-def axes_of(static: Side, dynamic: Side) -> Iterator[Axis]:
-    """What decides, each thing changed by itself, on both sides; loads only where there are some."""
+def axes_of(static: Side, dynamic: Side, spending: Spending) -> Iterator[Axis]:
+    """What decides, each changed by itself on both sides while there is time; loads only where there are some."""
     scenario, changes = static[0], list[tuple[str, Callable[[Scenario, float], Scenario]]]()
     if any(pe.load is not None for pe in scenario.platform.pes):
         changes = [("how long levels of load last", lasting), ("strength of the load", stronger)]
@@ -162,6 +163,8 @@ def axes_of(static: Side, dynamic: Side) -> Iterator[Axis]:
     elif dynamic[0].application.work.pull_s + dynamic[0].application.work.serve_s > 0:  # type: ignore[attr-defined]
         changes.append(("times of a pull", dearer_pulls))
     for what, change in changes:
+        if spending.left_s <= 0:
+            return
         gains = []
         for factor in FACTORS:
             fixed_s, moving_s = (

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import simulator
@@ -63,12 +64,17 @@ def waiting(hint: str) -> Callable[[], None]:
 
 
 @contextmanager
-def goes_on(kept: str) -> Iterator[None]:
-    """Say, if the work is interrupted, what is kept of it, as half a sentence."""
+def goes_on(kept: str, place: Path | None = None) -> Iterator[None]:
+    """Say, if the work is interrupted, what is kept of it, as half a sentence.
+
+    `place`: the file that keeps it, once there is something to keep.
+    """
     try:
         yield
     except KeyboardInterrupt as error:
-        raise Interrupted(f"interrupted; {kept}, the same command goes on from there") from error
+        there = place is None or place.exists()
+        said = f"{kept}, the same command goes on from there" if there else "nothing was run yet"
+        raise Interrupted(f"interrupted; {said}") from error
 
 
 def search_sign(progress: "Progress") -> None:

@@ -11,7 +11,7 @@ from advisor.cli.declared import argument, only_without, option
 from advisor.cli.inputs import SCENARIO
 from advisor.cli.options import LEVEL, Level, PrintedForm, ScenarioSeed, folder
 from advisor.cli.outputs import finish
-from advisor.cli.progress import goes_on, of_time
+from advisor.cli.progress import goes_on, of_time, search_sign
 from simulator import documents, files, units
 
 
@@ -22,7 +22,7 @@ def verify(
     command: str | None = option(
         "What each rank runs instead of our matmul, stencil or farm; {rank}, {first}, {units}, {processes}."
     ),
-    budget: str = option("About how long the runs may take, such as 60s.", default="60s"),
+    budget: str = option("About how long the runs may take, and a search before them at most.", default="60s"),
     seed: ScenarioSeed = None,
     dynamic: bool = option(
         "Run equal parts, the best static partition, and units that move while it runs.", only_without("command")
@@ -53,12 +53,14 @@ def verify(
     check_document(what)
     if not what.is_dir():
         print("looking for the best configuration first ...", file=sys.stderr)
-    plan = plan_verification(what, command=words, budget_s=budget_s, seed=seed, level=level, dynamic=dynamic)
+    plan = plan_verification(
+        what, command=words, budget_s=budget_s, seed=seed, level=level, dynamic=dynamic, tell=search_sign
+    )
     files.make_folder(output)
     kept = output / f"runs-{plan.key.partition(':')[2][:8]}.jsonl"  # another plan's runs are not ours to remove
     with files.alone(output):
         said = of_time(plan.budget_s)
-        with goes_on(f"{kept} keeps every run made"):
+        with goes_on(f"{kept} keeps every run made", kept):
             found = check(plan, kept=kept, on_progress=lambda _, share: said("verify", share))
         page = page_with_scorecard(found, (next_line("verify", "really run again", budget=budget),))
 

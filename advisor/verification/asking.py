@@ -1,11 +1,13 @@
 """What to run for real, so that an advice is put to the test: the recommended configuration and the others."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from advisor.advise.advice import read_advice
 from advisor.advise.recommendation import Recommendation, recommend
 from advisor.advise.scheduling import FARM
+from advisor.advise.spending import Tell
 from advisor.advise.strategies import strategies, usual_vary
 from advisor.verification.check import VerifyPlan, lacks_here
 from simulator import Scenario, ScenarioError, files, intervals, load_scenario, require_linux
@@ -23,14 +25,20 @@ def plan_verification(
     seed: int | None = None,
     level: float = intervals.LEVEL,
     dynamic: bool = False,
+    tell: Tell | None = None,
 ) -> VerifyPlan:
-    """What to run, each configuration once, checked before anything is started."""
+    """What to run, each configuration once, checked before anything is started.
+
+    `budget_s`: of the real runs; a search before them takes at most as long.
+    `tell`: a callback for how far that search is.
+    """
     require_linux()
     words = None if command is None else tuple(command)
+    search = partial(recommend, seed=seed, budget_s=budget_s, tell=tell)
     if dynamic:
-        scenario, recommended, also = _with_dynamic(what, seed, words)
+        scenario, recommended, also = _with_dynamic(what, search, words)
     else:
-        scenario, recommended, also = _asked(what, recommendation, seed, words)
+        scenario, recommended, also = _asked(what, recommendation, search, words)
     asked = scenario.with_draws(None, seed)
     plan = VerifyPlan(asked, recommended, words, budget_s, also, level)
     plan.check()
@@ -38,7 +46,7 @@ def plan_verification(
 
 
 def _with_dynamic(
-    what: Scenario | str | Path, seed: int | None, command: Sequence[str] | None
+    what: Scenario | str | Path, search: Callable[..., Recommendation], command: Sequence[str] | None
 ) -> tuple[Scenario, str, dict[str, str]]:
     """Equal parts, the best static partition and the best one whose units move; see `_asked`."""
     if command is not None:
@@ -51,7 +59,7 @@ def _with_dynamic(
         raise ScenarioError(f"--dynamic: {said}")
     if faults := lacks_here(what):
         raise ScenarioError(faults)
-    made = recommend(what, seed=seed, vary=(*usual_vary(what), "scheduling"))
+    made = search(what, vary=(*usual_vary(what), "scheduling"))
     if made.scheduling is None:
         raise TypeError("it was asked for")
     names = ("equal", made.scheduling.static, made.scheduling.dynamic, made.configuration.name)
@@ -88,7 +96,10 @@ def check_document(path: Path) -> None:
 
 
 def _asked(
-    what: Scenario | str | Path, made: Recommendation | None, seed: int | None, command: Sequence[str] | None
+    what: Scenario | str | Path,
+    made: Recommendation | None,
+    search: Callable[..., Recommendation],
+    command: Sequence[str] | None,
 ) -> tuple[Scenario, str, dict[str, str]]:
     """The scenario with the configurations to run, each once, the name of the recommended one, and further names."""
     if not isinstance(what, Scenario):
@@ -102,7 +113,7 @@ def _asked(
         scenario = what if isinstance(what, Scenario) else load_scenario(what)
         if faults := lacks_here(scenario, command):
             raise ScenarioError(faults)  # now, not after the search
-        made = made or recommend(scenario, seed=seed)
+        made = made or search(scenario)
         scenario = scenario.with_configurations(made.candidates)
         recommended, also = made.configuration.name, dict(made.strategies.also)
     best = [configuration for configuration in scenario.configurations if configuration.name == recommended]

@@ -6,7 +6,8 @@ import pytest
 
 from advisor.advise.advice import advice_of
 from advisor.advise.recommendation import recommend
-from advisor.advise.scheduling import FARM, chunk_rules, crossing, sentence, under
+from advisor.advise.scheduling import FARM, axes_of, chunk_rules, crossing, sentence, under
+from advisor.advise.spending import Spending
 from advisor.report.advice import _scheduling, advice_page
 from advisor.verification.asking import plan_verification
 from simulator import ScenarioError, load_scenario
@@ -59,6 +60,14 @@ def test_a_farm_is_told_its_best_rule_and_when_static_parts_are_better(tmp_path,
     assert len(list(_scheduling(found))) == 3
     with pytest.raises(ScenarioError, match="--dynamic: processes of a farm pull their units"):
         plan_verification(scenario, dynamic=True)
+
+
+def test_when_moving_pays_is_asked_only_while_there_is_time(tmp_path):
+    (tmp_path / "farm.yaml").write_text(FARM_TEXT)
+    scenario = load_scenario(tmp_path / "farm.yaml")
+    sides = (scenario, scenario.configurations), (under(scenario, {"rule": "gss"}), scenario.configurations)
+    assert [one.what for one in axes_of(*sides, Spending())][-1] == "times of a pull"
+    assert list(axes_of(*sides, Spending(time_s=0.0))) == []
 
 
 def test_parameters_of_another_rule_are_left_out():
