@@ -43,7 +43,7 @@ LINES = {
     "simulator/programs": (6_562, 6_562),
     "simulator/scheduling": (2_242, 2_122),
     "simulator/scenario_file": (7_131, 5_999),
-    "simulator/engines": (12_461, 11_959),
+    "simulator/engines": (12_465, 11_963),
     "simulator/results": (4_688, 4_266),
     "simulator/experiments": (1_709, 1_589),
     "simulator/calibration": (14_139, 13_366),

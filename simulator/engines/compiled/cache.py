@@ -52,7 +52,11 @@ def subroutine(function: _F) -> _F:
 
 def _part(function: _F, **options: bool) -> _F:
     _PARTS.add(function.__qualname__)
-    return cast("_F", numba.njit(**_OPTIONS, **options, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
+    made: Any = numba.njit(**_OPTIONS, **options, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    if made is not function:  # NUMBA_DISABLE_JIT; constants as arguments would each have a copy compiled for them
+        template = made.get_call_template
+        made.get_call_template = lambda args, kws: template([types.unliteral(arg) for arg in args], kws)
+    return cast("_F", made)
 
 
 class _Library(codegen.JITCodeLibrary):

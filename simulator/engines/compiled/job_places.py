@@ -121,7 +121,7 @@ def earliest(j: State, count: int, lasting: int) -> int:
     return j.time[start]
 
 
-@callee
+@subroutine
 def find(j: State, job: int) -> int:
     """The begin of the best hole for a job, NONE without one; what it is to get is put down for it."""
     if j.n[N.WORDS] > 0:
