@@ -3,8 +3,8 @@
 Made-up programs of twelve forms, numbered: half of them are fitted with their own formula, the others with the one that
 people would write. The far end, two to four times as large as any run, is held out. Beside each width stands that of
 one who knows the form, and where it turns, and fits its coefficients to the same runs. Then tables that were measured,
-each predicted from its smaller rows. Seeds below 1000 served for development, 1000 gives the figures that are stated.
-It shares no code with what is judged.
+each predicted from its smaller rows: run times, speed bands (from their larger rows too) and message times. Seeds below
+1000 served for development, 1000 gives the figures that are stated. It shares no code with what is judged.
 """
 
 import argparse
@@ -17,8 +17,11 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import t as student
 
-from simulator.calibration import read_shipped_table
+from simulator.calibration import fit_speed, read_shipped_table
+from simulator.calibration.bands import CutRule
+from simulator.calibration.bands.source import recorded
 from simulator.models import fit, make_runs
+from simulator.models.network import fit_network, make_points
 
 LEVEL = 0.9
 DESIGNS = {6: ((6, 1, 1), (3, 2, 1), (3, 1, 2)), 12: ((6, 2, 1), (4, 3, 1), (4, 1, 3), (6, 1, 2)),
@@ -29,6 +32,8 @@ MOST_NOISE = 0.25
 BARS = {"beyond": (0.85, 0.93), "inside": (0.87, 0.95), "growing": (0.86, 0.94), "six": (0.86, 0.94),
         "outliers": (0.86, 0.94)}  # fmt: skip
 MOST_WIDTH = 2.0
+TABLE_WIDTH = 0.05
+"""Half width of bands of tables without repetitions."""
 DATA = Path(__file__).parents[2].with_name("shared") / "data"
 SERIES = ("kernel", "precision", "columns", "cores_at_once", "core", "b_moved", "pinned")
 """What rows of one series have in common."""
@@ -234,23 +239,84 @@ def kernels():
             yield name, "N", "N", {"N": n}, time_s
 
 
+def speeds():
+    """Tables of speeds as (name, sizes, volumes, times)."""
+    for name, _, _, values, time_s in kernels():
+        yield name, values["N"], values["N"], time_s
+    for name in ("cholesky", "dgemm", "naive_matmul"):
+        table = read_shipped_table(f"papers/gbbp_{name}.csv")
+        yield "papers' kernels", *(table.numbers(column) for column in ("size_elements", "volume", "cpu_s"))
+
+
+def messages():
+    """Message times as (name, bytes, times)."""
+    for name in ("tcp", "unix", "pipe"):
+        table = read_shipped_table(f"papers/characterisation_{name}.csv")
+        yield name, table.numbers("bytes"), table.numbers("one_way_s")
+    for file, column, series in (("gpu/transfer", "time_s", ("direction", "pinned")),
+                                 ("public/network_falls", "one_way_s", ())):  # fmt: skip
+        path, found = DATA / f"{file}.csv", defaultdict(list)
+        if not path.exists():
+            print(f"skipped: {path}")
+            continue
+        with path.open(encoding="utf-8") as stream:
+            for row in csv.DictReader(stream):
+                found[tuple(row[k] for k in series)].append((float(row["bytes"]), float(row[column])))
+        for rows in found.values():
+            yield path.stem, *np.array(rows).T
+
+
+def ends(values, *, first, below=False):
+    """Rows seen and rows asked, up to four times beyond, with each value from the `first` on as the last one seen."""
+    logs = np.log(values) * (-1 if below else 1)
+    for last in np.unique(logs)[first:-1]:
+        seen, asked = logs <= last, (logs > last) & (logs <= last + np.log(4) + 1e-9)
+        if asked.any():
+            yield seen, asked
+
+
 def rolling(tables):
-    """Smaller rows predict larger ones up to four times beyond: name -> whether each one is held."""
+    """Smaller rows predict larger ones by fitted run times: name -> whether each one is held, width, error."""
     found = defaultdict(list)
     for name, formula, axis, values, time_s in tables:
-        levels = np.unique(values[axis])
-        for last in levels[3:-1]:
-            seen = values[axis] <= last
-            asked = ~seen & (values[axis] <= 4 * last)
-            if seen.sum() < formula.count(" + ") + 2 or not asked.any():
+        for seen, asked in ends(values[axis], first=3):
+            if seen.sum() < formula.count(" + ") + 2:
                 continue
             runs = make_runs({n: x[seen] for n, x in values.items()}, time_s[seen])
             told = fit({"t": formula}, {"t": runs}).predict({n: x[asked] for n, x in values.items()}, level=LEVEL)
-            low, high = told.prediction_s.T
-            held = (low <= time_s[asked]) & (time_s[asked] <= high)
-            error = np.abs(np.log(told.mean_s / time_s[asked]))
-            found[name] += zip(held, np.log(high / low), error, strict=True)
+            found[name] += judged(*told.prediction_s.T, told.mean_s, time_s[asked])
     return found
+
+
+def rolling_bands(*, below=False):
+    """The same by speed bands, whose smaller or larger sizes are seen."""
+    found = defaultdict(list)
+    for name, sizes, volumes, time_s in speeds():
+        for seen, asked in ends(sizes, first=2, below=below):
+            repeated = np.unique(sizes[seen]).size < seen.sum()
+            order = np.flatnonzero(seen)[np.argsort(sizes[seen], kind="stable")]
+            source = recorded(sizes[order], volumes[order], time_s[order], time_s[order])
+            band = fit_speed(source, rule=CutRule(band=None if repeated else TABLE_WIDTH)).band
+            slow, quick = band.run_interval(sizes[asked], level=LEVEL)
+            middle = volumes[asked] / band.speed(sizes[asked])
+            found[name] += judged(volumes[asked] / quick, volumes[asked] / slow, middle, time_s[asked])
+    return found
+
+
+def rolling_messages():
+    """The same by network models."""
+    found = defaultdict(list)
+    for name, size, time_s in messages():
+        for seen, asked in ends(np.maximum(size, 0.5), first=7):
+            points = make_points(size[seen], np.ones(seen.sum()), time_s[seen])
+            told = fit_network(points).model.predict(size[asked], level=LEVEL)
+            found[name] += judged(told.low_s, told.high_s, told.mean_s, time_s[asked])
+    return found
+
+
+def judged(low, high, mean, true):
+    """Of each target whether it is held, the logarithm of high over low, and that of the error without its sign."""
+    return list(zip((low <= true) & (true <= high), np.log(high / low), np.abs(np.log(mean / true)), strict=True))
 
 
 @dataclass(frozen=True)
@@ -299,9 +365,14 @@ def main(arguments=None):
         print(
             f"{name:24}{own.targets:8}{own.held:8.1%}{own.width:8.3f}{own.oracle:8.3f}{own.ratio:7.2f}{own.error:8.3f}{bar}"
         )
-    for name, rows in rolling([*scopred(), *kernels()]).items():
-        held, width, error = np.array(rows, float).T
-        print(f"{name:24}{held.size:8}{held.mean():8.1%}{np.median(width):8.3f}{np.median(error):23.3f}")
+    tables = {"run times": rolling([*scopred(), *kernels()]), "speeds beyond": rolling_bands(),
+              "speeds below": rolling_bands(below=True), "message times": rolling_messages()}  # fmt: skip
+    for kind, found_by_name in tables.items():
+        print(kind)
+        whole = [row for rows in found_by_name.values() for row in rows]
+        for name, rows in (found_by_name | {"all": whole}).items():
+            held, width, error = np.array(rows, float).T
+            print(f"  {name:22}{held.size:8}{held.mean():8.1%}{np.median(width):8.3f}{np.median(error):23.3f}")
     good = all(low <= found[name].held <= high for name, (low, high) in BARS.items())
     return 0 if good and found["beyond"].ratio <= MOST_WIDTH else 1
 

@@ -28,3 +28,14 @@ def test_intervals_beyond_the_runs_are_at_most_twice_as_wide_as_of_one_who_knows
 def test_smaller_rows_of_the_papers_tables_predict_larger_ones():
     for name, rows in study.rolling(study.scopred()).items():
         assert np.mean([held for held, _, _ in rows]) >= 0.85, name
+
+
+@pytest.mark.parametrize("below", [False, True])
+def test_sizes_of_the_papers_kernels_lie_in_bands_that_were_built_without_them(below):
+    rows = study.rolling_bands(below=below)["papers' kernels"]
+    assert np.mean([held for held, _, _ in rows]) >= 0.85
+
+
+def test_smaller_messages_of_recorded_tables_predict_larger_ones():
+    rows = study.rolling_messages()
+    assert np.mean([held for name in ("tcp", "unix", "pipe") for held, _, _ in rows[name]]) >= 0.85
