@@ -89,7 +89,7 @@ def weeks(stream: Stream, seed: int, draw: int) -> Drawn:
     counts = high - low
     moved = np.repeat((np.arange(drawn.size) - drawn) * WEEK_S, counts)
     source = np.repeat(low - np.concatenate(([0], np.cumsum(counts)[:-1])), counts) + np.arange(counts.sum())
-    return _copied(stream, source, submit_s=stream.submit_s[source] + moved)
+    return _copied(stream, source, np.repeat(np.arange(drawn.size), counts), submit_s=stream.submit_s[source] + moved)
 
 
 def users(stream: Stream, seed: int, draw: int) -> Drawn:
@@ -113,7 +113,7 @@ def users(stream: Stream, seed: int, draw: int) -> Drawn:
     moved = _moved(stream, generator.random((int(copies.max()), count))[nth, user[source]] * (nth > 0), source)
     order = np.argsort(moved, kind="stable")
     numbers = (nth * count + user[source])[order]
-    return _copied(stream, source[order], user=numbers, submit_s=moved[order])
+    return _copied(stream, source[order], nth[order], user=numbers, submit_s=moved[order])
 
 
 def _moved(stream: Stream, by: Floats, source: Ints) -> Floats:
@@ -127,10 +127,22 @@ def _moved(stream: Stream, by: Floats, source: Ints) -> Floats:
     return np.asarray(np.where((by > 0) & (since < whole * WEEK_S), later, since) + first)
 
 
-def _copied(stream: Stream, source: Ints, **changes: Floats | Ints) -> Drawn:
+def _copied(stream: Stream, source: Ints, part: Ints, *, submit_s: Floats, **changes: Ints) -> Drawn:
+    """Copies of jobs, with new numbers."""
     names = {name: known for name, known in stream.names.items() if name not in changes}
+    chains = _chains(stream, source, part, submit_s) if stream.chained else {}
     numbered = np.arange(1, source.size + 1)
-    return Drawn(stream.take(source, ids=numbered, names=names, **changes), source)
+    return Drawn(stream.take(source, ids=numbered, names=names, submit_s=submit_s, **chains, **changes), source)
+
+
+def _chains(stream: Stream, source: Ints, part: Ints, submit_s: Floats) -> dict[str, Ints | Floats]:
+    """Who waits for whom: for the copy of the same part of the job that it waited for, if that came before."""
+    row = {job: place for place, job in enumerate(stream.ids.tolist())}
+    before = np.array([row.get(job, -1) for job in stream.preceding.tolist()], dtype=np.int64)[source]
+    number = dict(zip((part * len(stream) + source).tolist(), range(source.size), strict=True))
+    found = np.array([number.get(job, -1) for job in (part * len(stream) + before).tolist()], dtype=np.int64)
+    kept = (before >= 0) & (found >= 0) & (submit_s[found] <= submit_s)
+    return {"preceding": np.where(kept, found + 1, -1), "think_s": np.where(kept, stream.think_s[source], np.nan)}
 
 
 def _users_of(stream: Stream) -> Ints:

@@ -107,6 +107,11 @@ class Stream:
         """Whether a job may take one of several numbers of processes."""
         return bool(np.any(self.least < self.most))
 
+    @property
+    def chained(self) -> bool:
+        """Whether a job waits for another one's end."""
+        return bool(np.any(self.preceding != ("" if self.preceding.dtype.kind == "U" else MISSING)))
+
     def offered_load(self, processors: int) -> float:
         """Processor seconds that are asked for per processor second between the first and the last submission.
 

@@ -98,3 +98,25 @@ def test_draws_without_anything_to_draw_from_are_refused():
         job_draws.users(make_stream("x", submit_s=[0, 1], processors=[1, 1]), 1, 0)
     with pytest.raises(ScenarioError, match="there is no 'months'"):
         job_draws.draw_of("months", log(), 1, 0)
+
+
+@pytest.mark.parametrize("kind", job_draws.DRAWS)
+def test_who_waits_for_a_job_waits_for_its_copy_of_the_same_week_or_user(kind):
+    """Each fifth job waits for the one of the same user before it; copies wait for copies that moved as they did."""
+    stream = log()
+    before = np.full(len(stream), -1)
+    for user in np.unique(stream.user):
+        mine = np.flatnonzero(stream.user == user)
+        before[mine[5::5]] = stream.ids[mine[4:-1:5]]
+    stream = stream.take(np.arange(len(stream)), preceding=before, think_s=np.where(before > 0, 60.0, np.nan))
+    drawn = job_draws.draw_of(kind, stream, 3, 1)
+    found, row = drawn.stream, {job: place for place, job in enumerate(drawn.stream.ids.tolist())}
+    waits = np.flatnonzero(found.preceding > 0)
+    assert 300 < waits.size <= np.count_nonzero(stream.preceding[drawn.source] > 0)
+    ahead = np.array([row[job] for job in found.preceding[waits].tolist()])
+    assert stream.ids[drawn.source[ahead]].tolist() == stream.preceding[drawn.source[waits]].tolist()
+    assert np.isnan(found.think_s[found.preceding <= 0]).all()
+    if kind != "shaken":
+        assert np.all(found.submit_s[ahead] <= found.submit_s[waits])
+        moved = found.submit_s - stream.submit_s[drawn.source]
+        assert np.mean(moved[ahead] == moved[waits]) > 0.9
