@@ -158,5 +158,11 @@ if TYPE_CHECKING:
     )
     from simulator.scheduling.places import Cluster as Cluster
     from simulator.scheduling.policy import Policy as Policy
+    from simulator.scheduling.slurm import SlurmPolicy as SlurmPolicy
+    from simulator.scheduling.slurm_conf import (
+        read_slurm_policy as read_slurm_policy,
+        with_accounts as with_accounts,
+        written_lines as written_lines,
+    )
 else:
     __all__, __dir__, __getattr__ = face(__name__)

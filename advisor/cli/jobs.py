@@ -57,12 +57,20 @@ class Rules:
     """The policy: the order of the queue, who may pass whom, and which PEs a job gets."""
 
     order: Literal["fcfs", "sjf", "ljf", "wfp3", "unicep", "f1"] = option(
-        "Of the queue; ties as submitted.", only_without("policy"), default="fcfs"
+        "Of the queue; ties as submitted.", only_without("policy"), only_without("slurm"), default="fcfs"
     )
-    backfill: Literal["none", "easy", "conservative", "replanned"] = option(
-        "Who may pass whom; conservative keeps its promises, replanned makes all again at each end of a job.",
+    backfill: Literal["none", "easy", "conservative", "replanned", "slurm"] = option(
+        "Who may pass whom; conservative keeps its promises, replanned makes all again at each end of a job, "
+        "slurm is sched/backfill as it comes.",
         only_without("policy"),
+        only_without("slurm"),
         default="easy",
+    )
+    slurm: Path | None = option(
+        "Slurm's own policy: slurm.conf or what scontrol show config printed.", only_without("policy"), **INPUT
+    )
+    accounts: list[Path] | None = option(
+        "What sacctmgr -P show assoc or show qos printed. Repeatable.", only_with("slurm"), metavar="FILE"
     )
     candidates: Literal["order", "shortest"] = option(
         "How easy tries those that may pass: as queued, or shortest first.",
@@ -157,9 +165,10 @@ def run(
 
     check_endings({"timeline": (told.timeline, simulator.JOB_TIMELINES), "jobs": (told.jobs, simulator.JOB_FILES)})
     simulator.job_metrics.check_warm_up(told.warm_up)
-    policy = _policy(rules)
+    policy, said = (_policy(rules), []) if rules.slurm is None else _slurm(rules.slurm, rules.accounts or [])
     on = read_platform(asked.platform, asked.procs)
     stream = read_jobs(log, asked.clean, asked.first, asked.procs, on)
+    stream = replace(stream, notes=(*stream.notes, *said))
     setting = read_setting(stream, on, asked.procs, asked.times)
     named = rules.processors == "named"
     check_room(output, folder=True, needed_bytes=needed_bytes(len(stream), setting.pes, named=named))
@@ -170,17 +179,17 @@ def run(
     where = SettingFacts(platform_text, asked.times, asked.draw, rules.sizes, model_text, rules.own)
     seed = None if late is None else told.seed
     ran = ran_jobs(runs, log=log, warm_up=told.warm_up, setting=where, delayed=late, seed=seed)
-    line = (_next_line(runs, plan.estimates),)
+    line = (_next_line(runs, plan.estimates, rules.slurm),)
     more = partial(save_jobs, runs, ran, folder=output, jobs=told.jobs, timeline=told.timeline, run=line)
     finish(ran, jobs_page(ran, line), output, more=more, form=told.table_form)
 
 
-def _next_line(runs: "simulator.JobRuns", estimates: str) -> "blocks.Command":
+def _next_line(runs: "simulator.JobRuns", estimates: str, slurm: Path | None) -> "blocks.Command":
     """Which change pays most for the same stream, under the same policy."""
     return next_line(
         "jobs advise",
         "which change pays most for this stream",
-        policy=None if runs.policy.own is not None else runs.policy.name,
+        policy=None if runs.policy.own is not None else slurm or runs.policy.name,
         estimates=None if estimates in {"limit", "fit"} else estimates,
         model=None,
         draws="shaken" if runs.stream.submit_s[-1] - runs.stream.submit_s[0] < TWO_WEEKS_S else None,
@@ -253,6 +262,14 @@ def _policy(rules: Rules) -> "simulator.Policy":
     if rules.sizes == "fit":
         raise ScenarioError("--sizes has no effect with --policy: leave it out, or have the policy see fixed sizes")
     return own_policy(rules.own, processors=rules.processors, same_second=rules.same_second)
+
+
+def _slurm(path: Path, accounts: list[Path]) -> "tuple[simulator.Policy, list[str]]":
+    """What slurm.conf and sacctmgr state, and what of it is not modelled."""
+    policy, notes = simulator.read_slurm_policy(path)
+    for one in accounts:
+        policy = simulator.with_accounts(policy, one)
+    return policy, notes
 
 
 def read_setting(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from advisor.jobs.advise import POLICIES as USUAL
 from advisor.jobs.setting import Setting
 from advisor.wording import percent
-from simulator import Estimates, JobNodes, Policy, Stream, job_metrics, units
+from simulator import Estimates, JobNodes, Policy, SlurmPolicy, Stream, job_metrics, units
 
 __all__ = ["SIZES", "Backtest", "Both", "Tried", "backtest", "size_names"]
 
@@ -31,6 +31,19 @@ SIZES = (1, 2, 8, 32, 128, 512)
 """Least PEs of each class of jobs."""
 POLICIES = (*USUAL, Policy(backfill="none"), Policy(order="sjf", backfill="none"))
 """Those that a log is simulated under; of equally good ones the first."""
+FAIR = Policy(
+    "multifactor",
+    "slurm",
+    slurm=SlurmPolicy(
+        weight_age=1_000,
+        weight_fair_share=10_000,
+        weight_job_size=1_000,
+        weight_partition=1_000,
+        max_age_s=14 * 86_400,
+        half_life_s=14 * 86_400,
+    ),
+)
+"""And where a log names accounts or partitions: the example of Slurm's page on its multifactor priority plugin."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +110,8 @@ def backtest(stream: Stream, setting: Setting, estimates: Estimates) -> Backtest
     known = ~np.isnan(stream.wait_s)
     if setting.scenario is not None or stream.applications or known.sum() < max(FEWEST, LEAST_KNOWN * len(stream)):
         return None
-    waits = {one.name: setting.run(stream, one, estimates).wait_s[known] for one in POLICIES}
+    slurm = (Policy(backfill="slurm"), FAIR) if _named(stream, "account") or _named(stream, "partition") else ()
+    waits = {one.name: setting.run(stream, one, estimates).wait_s[known] for one in (*POLICIES, *slurm)}
     log_s, stream = stream.wait_s[known], stream.take(known)
     tried = sorted((Tried(name, _factor(log_s, wait_s)) for name, wait_s in waits.items()), key=lambda one: one.factor)
     name = tried[0].policy
@@ -122,6 +136,10 @@ def backtest(stream: Stream, setting: Setting, estimates: Estimates) -> Backtest
         by_week=by_week,
         reasons=tuple(_reasons(stream, log_s, waits[name], setting)),
     )
+
+
+def _named(stream: Stream, field: str) -> bool:
+    return bool(np.any(getattr(stream, field) >= 0)) and bool(stream.names.get(field))
 
 
 def _apart(log: float, simulated: float) -> float:

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from simulator import (
     intervals,
     job_draws,
     job_metrics,
+    read_slurm_policy,
     some_names,
     this_machine,
 )
@@ -203,12 +205,14 @@ class Compared:
 
 
 def read_policy(text: str, *, named: bool = False) -> Policy:
-    """`easy`, `sjf easy`, `fcfs conservative named`, `easy shortest first`: words as in `Policy.name`.
+    """`easy`, `sjf easy`, `fcfs conservative named`, `easy shortest first`: words as in `Policy.name`; or a slurm.conf.
 
     Raises ScenarioError for a word that no policy has.
 
     `named`: have PEs named in any case, as a platform needs them; a placement says so itself.
     """
+    if text.endswith(".conf"):
+        return read_slurm_policy(Path(text))[0]
     fields: dict[str, str] = {}
     for word in text.replace("shortest first", "shortest").split():
         known = {one: name for name, words in _WORDS.items() for one in words}
@@ -224,7 +228,7 @@ def read_policy(text: str, *, named: bool = False) -> Policy:
 
 _WORDS: dict[str, tuple[str, ...]] = {
     "order": ("fcfs", "sjf", "ljf", "wfp3", "unicep", "f1"),
-    "backfill": ("easy", "conservative", "replanned"),
+    "backfill": ("easy", "conservative", "replanned", "slurm"),
     "candidates": ("shortest",),
     "processors": ("named",),
     "placement": ("fastest", "earliest-finish", "min-min", "memory"),

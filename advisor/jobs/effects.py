@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from advisor.jobs.backtest import SIZES, size_names
 from advisor.jobs.compare import Alternative
-from simulator import Policy, Stream, job_draws, job_metrics, units
+from simulator import Policy, Stream, job_draws, job_metrics, units, written_lines
 
 __all__ = ["Effects", "Group", "effects", "slurm_lines"]
 
@@ -110,6 +110,8 @@ def slurm_lines(policy: Policy) -> tuple[str, ...]:
 
     Slurm makes the plan of all jobs anew at each pass of its backfilling, every `bf_interval` seconds.
     """
+    if policy.backfill == "slurm":
+        return written_lines(policy)
     usual = policy.own is None and policy.order == "fcfs" and policy.candidates == "order"
     if not usual:
         return ()

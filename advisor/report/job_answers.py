@@ -28,6 +28,8 @@ class PolicyWords:
     placement: str = field(metadata=documents.SPARE)
     same_second: str
     sizes: str = field(metadata=documents.SPARE)
+    slurm: str = field(metadata=documents.SPARE)
+    """What of Slurm's policy is not as Slurm comes."""
 
     @classmethod
     def of(cls, policy: Policy) -> "PolicyWords":

@@ -22,7 +22,8 @@ from simulator.scheduling.passes import Decision, Jobs, Situation
 from simulator.scheduling.places import Cluster, numbers_of
 from simulator.scheduling.policy import PROMISING, Policy
 from simulator.scheduling.profiles import Held, Hole
-from simulator.scheduling.scores import DYNAMIC, LJF, SJF, order_of, score
+from simulator.scheduling.scores import DYNAMIC, LJF, MULTIFACTOR, SJF, order_of, score
+from simulator.scheduling.slurm import Shares, Turn, Turns, compared, count_use, share_again, standing
 
 __all__ = ["JobQueue", "JobRuns", "OwnDecisions"]
 
@@ -176,6 +177,7 @@ class JobQueue:
 
     `jobs`: what decisions know; its plans are filled in here where they come from what has ended.
     `programs`: where jobs really run; without it each takes the time that `costs` has for it.
+    `shares`: what priorities come from, where the order is `multifactor`.
     """
 
     def __init__(
@@ -186,6 +188,7 @@ class JobQueue:
         *,
         jobs: Jobs,
         programs: JobPrograms | None = None,
+        shares: Shares | None = None,
     ) -> None:
         self._costs, self._policy, self._estimates, self._jobs = costs, policy, estimates, jobs
         self._clock = Clock()
@@ -196,6 +199,11 @@ class JobQueue:
         self._run: list[list[int]] = costs.run.tolist()
         self._ladder: list[list[list[int]]] = costs.ladder.tolist()
         self._order = order_of(policy.order)
+        self._shares, begin = shares, int(costs.submit[0]) // SECOND if costs.jobs else 0
+        self._turns = Turns(policy.periods, begin * SECOND)
+        self._calculated = begin
+        """The second at which priorities were calculated last."""
+        self._standing: dict[int, float] = {}
         self._coming = [(tick, job) for job, tick in enumerate(costs.submit.tolist()) if costs.preceding[job] < 0]
         """When jobs join the queue, as far as is known now; a heap."""
         heapify(self._coming)
@@ -263,9 +271,43 @@ class JobQueue:
         for job in ended:
             self._end(job, now)
         self._correct(now)
+        calculated = self._calculate(now, ended=bool(ended))
         arrived = self._arrived(now)
-        if ended or arrived or self._due(now):
-            self._pass(now, arrived)
+        happened = bool(ended or arrived) or now in self._opened
+        if happened or calculated:
+            self._turns.change("full", "cycle")
+        if self._policy.backfill != "slurm":
+            if happened or self._due(now) or (calculated and self._queue):
+                self._pass(now, arrived)
+        else:
+            turns = self._turns.due(now, "full", "cycle")
+            turns.update(("main",) if happened else ())
+            if turns:
+                self._pass(now, arrived, turns)
+        if self._queue or self._planned:
+            self._turns.change("calculate")
+        self._wake(self._turns.ahead(now))
+
+    def _calculate(self, now: int, *, ended: bool) -> bool:
+        """Priorities of all that wait, if they are due."""
+        if ended or self._queue or self._planned:
+            self._turns.change("calculate")
+        if self._shares is None or not self._turns.due(now, "calculate"):
+            return False
+        second = now // SECOND
+        for job in self._planned:
+            count_use(self._shares, job, second)
+        share_again(self._shares, second - self._calculated, compared)
+        self._calculated = second
+        for job in self._queue:
+            self._standing[job] = standing(self._shares, job, second - int(self.eligible[job]) // SECOND)
+        return True
+
+    def _wake(self, ticks: set[int]) -> None:
+        """Have an instant at each of these ticks."""
+        for tick in ticks - self._wakes:
+            self._wakes.add(tick)
+            self._at(tick)
 
     def _arrived(self, now: int, most: int | None = None) -> list[int]:
         """Let all that join the queue now do so, or at most so many; which."""
@@ -305,11 +347,15 @@ class JobQueue:
             mean = max(whole, (older + last) // 2 // whole * whole) if older and self._user[job] >= 0 else limit
             for choice, _ in self._jobs.choices[job]:
                 self._jobs.plan[choice][:] = [min(mean, limit)] * len(self._jobs.plan[choice])
+        if self._shares is not None:
+            self._standing[job] = standing(self._shares, job, 0)
         insort(self._queue, job, key=lambda waiting: (int(self.eligible[waiting]), waiting))
 
     def _end(self, job: int, now: int) -> None:
         """A job has ended."""
         self.finish[job] = self._ended_at[job] = now
+        if self._shares is not None:
+            count_use(self._shares, job, now // SECOND)
         del self._ends[job]
         self._freed |= now < self._planned.pop(job) or self._policy.backfill == "replanned"
         self._past[self._user[job]] = (self._past.get(self._user[job], (0, 0))[1], now - int(self.start[job]))
@@ -341,14 +387,14 @@ class JobQueue:
             longer = (longer or first + steps[-1]) + steps[-1]
         return min(longer, limit)
 
-    def _pass(self, now: int, arrived: list[int]) -> None:
+    def _pass(self, now: int, arrived: list[int], turns: set[Turn] | None = None) -> None:
         """Decide, and let start who is to start."""
         queue = self._ordered(now)
         plan, first = self._jobs.plan, self._jobs.choices
         shortest = self._policy.candidates == "shortest"
         candidates = sorted(queue, key=lambda job: plan[first[job][0][0]][0]) if shortest else queue
         running = [(end, self.held[job]) for job, end in self._planned.items()]
-        flags = {"freed": self._freed, "corrected": self._corrected}
+        flags: Any = {"freed": self._freed, "corrected": self._corrected, "turns": frozenset(turns or ())}
         seen = Situation(now, queue, candidates, running, tuple(self._planned), self._promises, arrived, **flags)
         decided = self._decide(seen)
         self._freed = self._corrected = False
@@ -364,9 +410,7 @@ class JobQueue:
                 self.promised[job] = hole.start
         if self._policy.backfill in PROMISING:
             self._promises = decided.promises
-            for tick in {hole.start for hole in decided.promises.values()} - self._wakes:
-                self._wakes.add(tick)
-                self._at(tick)
+            self._wake({hole.start for hole in decided.promises.values()})
 
     def _ordered(self, now: int) -> list[int]:
         """The queue in the policy's order; ties as submitted."""
@@ -374,6 +418,8 @@ class JobQueue:
         if order in {SJF, LJF}:
             sign = 1 if order == SJF else -1
             return sorted(self._queue, key=lambda job: sign * plan[choices[job][0][0]][0])
+        if order == MULTIFACTOR:
+            return sorted(self._queue, key=lambda job: self._standing[job])
         if order in DYNAMIC or self._policy.order == "f1":
             return sorted(self._queue, key=lambda job: self._score(job, now))
         return list(self._queue)
@@ -392,6 +438,8 @@ class JobQueue:
             self.promised[job] = now
         self._kind[job] = self._jobs.pool.slowest(hole.held)
         self._planned[job] = now + hole.lasting
+        if self._shares is not None:
+            self._shares.counted[job] = now // SECOND
         self._numbers[job], self._count = self._count, self._count + 1
         if self._programs is None:
             self._ends_at(job, now + self._run[hole.choice][self._kind[job]])

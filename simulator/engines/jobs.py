@@ -9,7 +9,7 @@ import numpy as np
 
 from simulator.base.arrays import Ints
 from simulator.base.errors import ScenarioError
-from simulator.engines.costs.jobs import JOB_TICK_S, NEVER, JobCosts, job_costs
+from simulator.engines.costs.jobs import JOB_TICK_S, NEVER, JobCosts, job_costs, job_shares
 from simulator.engines.job_programs import JobPrograms
 from simulator.engines.job_queue import JobQueue, JobRuns, OwnDecisions
 from simulator.programs.streams.stream import Stream
@@ -107,8 +107,9 @@ def _by_process(
         pool = Places(pes, policy.placement, of_job, plan, costs.needs.tolist())
     elif costs.nodes is not None and costs.requests is not None:
         pool = NodePlaces(costs.nodes, costs.requests, plan, costs.reserved)
-    jobs = Jobs(pool, of_job, plan)
-    queue = JobQueue(costs, policy, estimates, jobs=jobs, programs=programs)
+    jobs = Jobs(pool, of_job, plan, costs.user.tolist())
+    shares = job_shares(stream, costs, policy)
+    queue = JobQueue(costs, policy, estimates, jobs=jobs, programs=programs, shares=shares)
     queue.run(_decider(OwnDecisions(stream, pes, costs, policy), jobs, queue))
     if policy.own is not None:
         OwnDecisions(stream, pes, costs, policy).check_ended(np.flatnonzero(queue.start < 0).tolist())

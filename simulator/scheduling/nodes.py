@@ -144,6 +144,12 @@ class NodeRequests:
     """Set of nodes that are allowed; (R,)."""
     allowed: Flags
     """(A, node)."""
+    partition: Ints
+    """(job,)."""
+    members: Flags
+    """Nodes of each partition; (partition, node)."""
+    tier: Ints
+    """Of each partition."""
 
     def room(self, request: int, free: Ints, capacity: Ints) -> Ints:
         """How many chunks each node can take, of those that are asked for; (node,).
@@ -185,14 +191,24 @@ class NodePlaces:
         """What is free where no reservation is."""
         return Profile(now, self.nodes.capacity, np.minimum, self.reserved)
 
-    def best(self, profile: Profile, job: int) -> Hole | None:
+    def best(self, profile: Profile, job: int, *, beyond: int = 0) -> Hole | None:
         """The earliest hole, on the lightest nodes."""
         request, lasting = int(self.requests.of_job[job]), self.plan[job][0]
         for place, start in enumerate(profile.times):
-            room = self.requests.room(request, profile.common(place, lasting), self.nodes.capacity)
+            room = self.requests.room(request, profile.common(place, lasting + beyond), self.nodes.capacity)
             if room.sum() >= self.requests.chunks[request]:
                 return Hole(start, lasting, job, self.requests.taken(request, room, self.nodes))
         return None
+
+    def hold(self, profile: Profile, hole: Hole, span: tuple[int, int]) -> None:
+        """Its nodes are held whole."""
+        others = ~hole.held.any(axis=1, keepdims=True)
+        profile.change(*span, lambda free: free * others)
+
+    def close(self, profile: Profile, job: int) -> None:
+        """See `Pool`."""
+        others = ~self.requests.members[self.requests.partition[job]][:, np.newaxis]
+        profile.free = [free * others for free in profile.free]
 
     def slowest(self, held: Ints) -> int:  # noqa: ARG002 - all are alike
         """See `Pool`."""

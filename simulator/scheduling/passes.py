@@ -4,11 +4,14 @@ Sources: Lifka, "The ANL/IBM SP scheduling system", 1995 (EASY); Mu'alem and Fei
 """
 
 from bisect import insort
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from simulator.scheduling.policy import PROMISING, Policy
-from simulator.scheduling.profiles import Counted, Held, Hole, Pool, Profile
+from simulator.scheduling.profiles import Counted, Held, Hole, PlannedPool, Pool, Profile
+from simulator.scheduling.slurm import SlurmPolicy, Turn
 
 __all__ = ["Decision", "Jobs", "Situation", "decide"]
 
@@ -21,6 +24,7 @@ class Jobs:
     choices: list[list[tuple[int, int]]]
     plan: list[list[int]]
     """Planned ticks of each choice, by class of the slowest PE."""
+    users: Sequence[int] = ()
 
     def counted(self, job: int) -> tuple[int, int, int]:
         """Choice, size and planned ticks of a job where PEs are counted."""
@@ -49,6 +53,8 @@ class Situation:
     """Whether a job ended before its planned end since the last pass."""
     corrected: bool = False
     """Whether a planned end has moved since the last pass."""
+    turns: frozenset[Turn] = frozenset()
+    """Slurm: which of its schedulers decide now."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,8 @@ class Decision:
 
 def decide(policy: Policy, jobs: Jobs, seen: Situation) -> Decision:
     """One pass of a policy."""
+    if policy.backfill == "slurm":
+        return _slurm(policy.slurm, jobs, seen)
     if policy.backfill in PROMISING:
         return _kept(jobs, seen, replan=seen.corrected or (seen.freed and policy.backfill == "replanned"))
     if policy.placement == "min-min":
@@ -136,6 +144,38 @@ def _in_profile(policy: Policy, jobs: Jobs, seen: Situation) -> Decision:
             profile.take(hole.start, hole.end, hole.held)
             starts.append((job, hole))
     return Decision(starts, promises)
+
+
+def _slurm(slurm: SlurmPolicy, jobs: Jobs, seen: Situation) -> Decision:
+    """Slurm's main scheduler, in which who does not fit closes its partition, then a cycle of sched/backfill."""
+    now, starts, tests = seen.now, dict[int, Hole](), Counter[int]()
+    profile, opened, pool = _running(jobs, seen), _running(jobs, seen), cast("PlannedPool", jobs.pool)
+
+    def start(job: int, hole: Hole) -> None:
+        for one in (profile, opened):
+            one.take(now, hole.end, hole.held)
+        starts[job] = hole
+
+    depth = None if "full" in seen.turns else slurm.default_queue_depth + 1 if "main" in seen.turns else 0
+    for job in seen.queue[:depth]:
+        hole = pool.best(opened, job)
+        if hole is None or hole.start > now:
+            pool.close(opened, job)
+        else:
+            start(job, hole)
+    for job in seen.queue if "cycle" in seen.turns else ():
+        user = jobs.users[job]
+        if job in starts or (slurm.bf_max_job_user and tests[user] == slurm.bf_max_job_user):
+            continue
+        if tests.total() == slurm.bf_max_job_test:
+            break
+        tests[user] += 1
+        hole = pool.best(profile, job, beyond=1)  # a plan that begins at the very end of this job is in its way
+        if hole is not None and hole.start == now:
+            start(job, hole)
+        elif hole is not None and hole.start <= now + slurm.window:
+            pool.hold(profile, hole, slurm.span(hole.start, hole.lasting))
+    return Decision(list(starts.items()))
 
 
 def _least_first(jobs: Jobs, seen: Situation) -> Decision:

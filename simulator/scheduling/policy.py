@@ -6,11 +6,12 @@ from typing import Literal, get_args
 from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError, meant
 from simulator.scheduling.own import OwnDecide
+from simulator.scheduling.slurm import SlurmPolicy, Turn
 
 __all__ = ["Backfill", "Candidates", "Order", "Placement", "Policy", "Processors", "SameSecond"]
 
-Order = Literal["fcfs", "sjf", "ljf", "wfp3", "unicep", "f1"]
-Backfill = Literal["none", "easy", "conservative", "replanned"]
+Order = Literal["fcfs", "sjf", "ljf", "wfp3", "unicep", "f1", "multifactor"]
+Backfill = Literal["none", "easy", "conservative", "replanned", "slurm"]
 PROMISING = ("conservative", "replanned")
 """Ways to backfill that promise a start to everybody: one keeps them, one makes all again at each end."""
 Candidates = Literal["order", "shortest"]
@@ -51,6 +52,8 @@ class Policy:
     sizes: Sizes = "fixed"
     """What a moldable job gets: the processes that it asks for, or so many that it is planned to end first."""
 
+    slurm: SlurmPolicy = field(default_factory=SlurmPolicy)
+    """What order multifactor and backfill slurm are set to."""
     own: OwnDecide | None = field(default=None, compare=False)
     """A function of the user's own that decides in place of order, backfilling and placement."""
     own_name: str = ""
@@ -66,6 +69,27 @@ class Policy:
             raise ScenarioError(f"placement {self.placement}: counted PEs have no places; take processors named")
         if self.same_second == "event" and self.processors == "named":
             raise ScenarioError("same_second event: a pass after each event is defined for counted PEs; take instant")
+        self._check_slurm()
+
+    def _check_slurm(self) -> None:
+        """Refuse what Slurm's policy has no meaning for."""
+        if self.order == "multifactor" and not self.slurm.weighs:
+            raise ScenarioError(
+                "order multifactor: all its weights are 0; give a slurm.conf that has some, or take fcfs"
+            )
+        if self.same_second == "event" and self.periodic:
+            raise ScenarioError(
+                f"same_second event: {self.periodic} has a meaning with passes per instant; take instant"
+            )
+        if self.backfill == "slurm" and self.processors == "named":
+            raise ScenarioError("backfill slurm: it plans whole nodes or counted PEs; take processors counted")
+
+    @property
+    def periodic(self) -> str:
+        """The word of it that has instants of its own, such as `backfill slurm`; empty without one."""
+        if self.backfill == "slurm":
+            return "backfill slurm"
+        return "order multifactor" if self.order == "multifactor" else ""
 
     def _check_own(self) -> None:
         """Refuse words that a policy of the user's own would pass over, and give it a name."""
@@ -73,6 +97,11 @@ class Policy:
             if (word := getattr(self, name)) != getattr(type(self), name):
                 raise ScenarioError(f"{name} {word}: a policy of your own decides that itself; leave it out")
         object.__setattr__(self, "own_name", self.own_name or getattr(self.own, "__name__", "own"))
+
+    @property
+    def periods(self) -> dict[Turn, int]:
+        """Of what Slurm does in periods, in ticks."""
+        return self.slurm.periods(calculates=self.order == "multifactor", schedules=self.backfill == "slurm")
 
     @property
     def name(self) -> str:
@@ -90,4 +119,5 @@ class Policy:
         """By field."""
         if self.own is not None:
             return {"own": self.own_name, "processors": self.processors, "same_second": self.same_second}
-        return {name: getattr(self, name) for name in WORDS}
+        words = {name: getattr(self, name) for name in WORDS}
+        return words | ({"slurm": self.slurm.words} if self.periodic else {})

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-__all__ = ["Counted", "Hole", "Pool", "Profile", "Span"]
+__all__ = ["Counted", "Hole", "PlannedPool", "Pool", "Profile", "Span"]
 
 Held = Any
 """What a job holds, of the kind that its profile has: a number, bits, or (node, 3)."""
@@ -43,6 +43,12 @@ class Profile:
         """Have something in [begin, end) that was free."""
         for place in range(self._edge(begin), self._edge(end)):
             self.free[place] = self.free[place] - held
+
+    def change(self, begin: int, end: int, left: Callable[[Held], Held]) -> None:
+        """Have in [begin, end) what is left of what was free."""
+        first = self._edge(begin)
+        for place in range(first, self._edge(end)):
+            self.free[place] = left(self.free[place])
 
     def give(self, begin: int, end: int, held: Held) -> None:
         """Have something free in [begin, end) that was held."""
@@ -82,6 +88,19 @@ class Pool(Protocol):
         """The class of the slowest PE of what is held."""
 
 
+class PlannedPool(Pool, Protocol):
+    """What Slurm can plan for, too."""
+
+    def best(self, profile: Profile, job: int, *, beyond: int = 0) -> Hole | None:
+        """The hole that a job gets, free so long beyond its end."""
+
+    def hold(self, profile: Profile, hole: Hole, span: tuple[int, int]) -> None:
+        """Keep a span for a start that Slurm plans within it."""
+
+    def close(self, profile: Profile, job: int) -> None:
+        """Let nobody have anything of the partition of a job."""
+
+
 @dataclass(frozen=True)
 class Counted:
     """PEs that are only counted."""
@@ -95,14 +114,24 @@ class Counted:
         """See `Pool`."""
         return Profile(now, self.pes, min, self.reserved)
 
-    def best(self, profile: Profile, job: int) -> Hole | None:
+    def best(self, profile: Profile, job: int, *, beyond: int = 0) -> Hole | None:
         """The earliest one."""
         choice, size = self.choices[job][0]
         lasting = self.plan[choice][0]
         for place, start in enumerate(profile.times):
-            if profile.free[place] >= size and profile.common(place, lasting) >= size:
+            if profile.free[place] >= size and profile.common(place, lasting + beyond) >= size:
                 return Hole(start, lasting, choice, size)
         return None
+
+    def hold(self, profile: Profile, hole: Hole, span: tuple[int, int]) -> None:
+        """Until it starts no more PEs are free than it leaves then."""
+        profile.take(hole.start, span[1], hole.held)
+        left = profile.free[bisect_right(profile.times, hole.start) - 1]
+        profile.change(span[0], hole.start, lambda free: min(free, left))
+
+    def close(self, profile: Profile, job: int) -> None:  # noqa: ARG002 - there is one partition
+        """See `Pool`."""
+        profile.free = [0] * len(profile.free)
 
     def slowest(self, held: Held) -> int:  # noqa: ARG002 - all are alike
         """See `Pool`."""

@@ -7,6 +7,7 @@ __all__ = [
     "F1",
     "FCFS",
     "LJF",
+    "MULTIFACTOR",
     "ORDERS",
     "SJF",
     "UNICEP",
@@ -19,10 +20,18 @@ __all__ = [
     "wfp3",
 ]
 
-FCFS, SJF, LJF, WFP3, UNICEP, F1 = range(6)
-ORDERS = {"fcfs": FCFS, "sjf": SJF, "ljf": LJF, "wfp3": WFP3, "unicep": UNICEP, "f1": F1}
+FCFS, SJF, LJF, WFP3, UNICEP, F1, MULTIFACTOR = range(7)
+ORDERS = {
+    "fcfs": FCFS,
+    "sjf": SJF,
+    "ljf": LJF,
+    "wfp3": WFP3,
+    "unicep": UNICEP,
+    "f1": F1,
+    "multifactor": MULTIFACTOR,
+}
 DYNAMIC = WFP3, UNICEP
-"""Orders that change while jobs wait."""
+"""Orders that change at each pass while jobs wait."""
 ROOT_2 = 1.4142135623730951
 LN_2 = 0.6931471805599453
 LOG10_2 = 0.3010299956639812

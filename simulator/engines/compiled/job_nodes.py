@@ -150,9 +150,13 @@ def shadow_of(j: State, head: int) -> int:
 @subroutine
 def best_on_nodes(j: State, job: int, lasting: int) -> int:
     """The begin of the earliest hole for a job in the profile; its nodes are put down for it."""
-    wide = PARTS * j.n[N.NODES]
+    wide, ask = PARTS * j.n[N.NODES], j.request[job] * FIELDS
+    cores = j.asks[ask + CHUNKS] * j.asks[ask + EACH]
     for row in range(j.n[N.PROFILE]):
-        if not gather(j, job, j.free, row):
+        spare = 0
+        for node in range(j.n[N.NODES]):
+            spare += max(0, j.free[row * wide + PARTS * node])
+        if spare < cores or not gather(j, job, j.free, row):
             continue
         if j.n[N.RISING]:
             return j.time[row]
@@ -172,7 +176,7 @@ def node_arrays(costs: JobCosts) -> dict[str, Any]:
     """The arrays of a run that only jobs on nodes use; empty without nodes."""
     nodes, requests = costs.nodes, costs.requests
     if nodes is None or requests is None:
-        empty = dict.fromkeys(("asks", "sets", "held_first"), np.zeros(0, dtype=np.int64))
+        empty = dict.fromkeys(("asks", "sets", "held_first", "part", "parts"), np.zeros(0, dtype=np.int64))
         return empty | {"held": np.zeros(0, dtype=np.int32)}
     order, count = nodes.order, len(nodes.names)
     sets = np.zeros((len(requests.allowed), 1 + 2 * count), dtype=np.int64)
@@ -188,6 +192,8 @@ def node_arrays(costs: JobCosts) -> dict[str, Any]:
         "asks": asks.reshape(-1),
         "sets": sets.reshape(-1),
         "level": np.tile(capacity, 4),
+        "part": requests.partition.astype(np.int64),
+        "parts": np.insert(requests.members.astype(np.int64), 0, 0, axis=1).reshape(-1),
         "held_first": np.cumsum(most) - most,
         "held": np.zeros(int(most.sum()), dtype=np.int32),
     }

@@ -29,9 +29,11 @@ from simulator.engines.compiled.job_state import (
     without_started,
 )
 from simulator.engines.costs import LAST_TICK
+from simulator.engines.costs.jobs import SECOND
+from simulator.scheduling.scores import MULTIFACTOR
 
-NO_BACKFILL, EASY, CONSERVATIVE, REPLANNED = range(4)
-BACKFILLS = {"none": NO_BACKFILL, "easy": EASY, "conservative": CONSERVATIVE, "replanned": REPLANNED}
+SLURM, NO_BACKFILL, EASY, CONSERVATIVE, REPLANNED = range(5)
+BACKFILLS = {"slurm": SLURM, "none": NO_BACKFILL, "easy": EASY, "conservative": CONSERVATIVE, "replanned": REPLANNED}
 RUNNING, DONE, DECIDE, PAST_LAST_TICK, FULL = range(5)
 """Statuses: the run goes on, is over, waits for a policy of the user's own, has passed the last tick, or needs
 more rows for its profile."""
@@ -54,6 +56,8 @@ def start(j: State, job: int) -> None:
     begin_running(j, job)
     push(j, j.ending, j.n[N.ENDING], job, BY_END)
     j.n[N.ENDING] += 1
+    if j.n[N.ORDER] == MULTIFACTOR:
+        j.shares.counted[job] = now // SECOND
     if lasting > j.estimate[job]:
         push(j, j.late, j.n[N.LATE], job, BY_PLAN)
         j.n[N.LATE] += 1
@@ -71,11 +75,7 @@ def only_choice(j: State, job: int) -> int:
 def decide(j: State) -> None:
     """One pass."""
     if j.n[N.DYNAMIC]:
-        for place in range(j.n[N.QUEUED]):
-            rescore(j, j.queue[place])
-        sort_again(j, j.queue, BY_ORDER)
-        if j.n[N.SHORTEST]:
-            sort_again(j, j.candidates, BY_LENGTH)
+        order_again(j)
     before = j.n[N.STARTED]
     if j.n[N.BACKFILL] >= CONSERVATIVE:
         keep_promises(j)
@@ -90,6 +90,16 @@ def decide(j: State) -> None:
     j.n[N.FREED] = j.n[N.CORRECTED] = j.n[N.NOTED] = 0
     if j.n[N.STARTED] > before:
         remove_started(j)
+
+
+@subroutine
+def order_again(j: State) -> None:
+    """Bring the queue into its order of this tick."""
+    for place in range(j.n[N.QUEUED]):
+        rescore(j, j.queue[place])
+    sort_again(j, j.queue, BY_ORDER)
+    if j.n[N.SHORTEST]:
+        sort_again(j, j.candidates, BY_LENGTH)
 
 
 @callee

@@ -129,8 +129,8 @@ def find(j: State, job: int) -> int:
     choice = j.first[job]
     j.choice[job], j.kind[job], j.estimate[job] = choice, 0, j.plan[choice * j.n[N.KINDS]]
     if j.n[N.NODES] > 0:
-        return best_on_nodes(j, job, j.estimate[job])
-    return earliest(j, j.size[choice], j.estimate[job])
+        return best_on_nodes(j, job, j.estimate[job] + j.n[N.BEYOND])
+    return earliest(j, j.size[choice], j.estimate[job] + j.n[N.BEYOND])
 
 
 @subroutine

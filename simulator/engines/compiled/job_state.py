@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 from simulator.base.arrays import Floats, Ints
 from simulator.engines.compiled.cache import callee, subroutine
 from simulator.engines.costs.jobs import SECOND
-from simulator.scheduling import scores
+from simulator.scheduling import scores, slurm
+from simulator.scheduling.slurm import Shares
 
 log2 = callee(scores.log2)
 wfp3 = callee(scores.wfp3)
 unicep = callee(scores.unicep)
 f1 = callee(scores.f1)
+standing = callee(slurm.standing)
 NONE = -1
 BY_ORDER, BY_LENGTH = 0, 1
 """In which order waiting jobs stand: the policy's, or by increasing estimate."""
@@ -89,6 +91,31 @@ class N(IntEnum):
     """Cores that are free now."""
     BEGIN = 42
     """The first submission."""
+    PERIODIC = 44
+    """Whether something comes in periods."""
+    ORIGIN = 45
+    """From which tick on periods count."""
+    TO_CALCULATE = 46
+    """Whether something has changed since priorities were calculated last; the next two likewise."""
+    TO_WHOLE_QUEUE = 47
+    TO_CYCLE = 48
+    CALC_PERIOD = 49
+    SCHED_PERIOD = 50
+    CYCLE_PERIOD = 51
+    CALCULATED = 52
+    """Second at which priorities were calculated last."""
+    MAIN = 53
+    """Whether Slurm's main scheduler decides now."""
+    WHOLE_QUEUE = 54
+    """Whether it does on the whole queue."""
+    CYCLE = 55
+    DEPTH = 56
+    TESTS = 57
+    TESTS_OF_USER = 58
+    WINDOW = 59
+    SLOT = 60
+    BEYOND = 61
+    """So long beyond its planned end a job needs what it gets."""
 
 
 class State(NamedTuple):
@@ -162,9 +189,17 @@ class State(NamedTuple):
     """Where in `held` each job's part begins; (J,)."""
     held: NDArray[np.int32]
     """How many nodes a job has, and by node its number and the job's chunks there."""
+    part: Ints
+    """Partition of each job."""
+    parts: Ints
+    """(partition, 1 + M): the pass in which a job that does not fit closed it, and flags of its nodes."""
+    tests: Ints
+    """Jobs of each user that a cycle of Slurm's backfill scheduler has looked at."""
+    shares: Shares
 
 
 _FCFS, _SJF, _LJF, _WFP3, _UNICEP = scores.FCFS, scores.SJF, scores.LJF, scores.WFP3, scores.UNICEP
+_MULTIFACTOR = scores.MULTIFACTOR
 _SECOND = float(SECOND)
 
 
@@ -203,7 +238,9 @@ def rescore(j: State, job: int) -> None:
     order, choice = j.n[N.ORDER], j.first[job]
     waited_s = (j.n[N.NOW] - j.joins[job]) / _SECOND
     estimate_s, processors = j.plan[choice * j.n[N.KINDS]] / _SECOND, float(j.size[choice])
-    if order == _WFP3:
+    if order == _MULTIFACTOR:
+        j.scores[job] = standing(j.shares, job, j.n[N.NOW] // SECOND - j.joins[job] // SECOND)
+    elif order == _WFP3:
         j.scores[job] = wfp3(waited_s, estimate_s, processors)
     elif order == _UNICEP:
         j.scores[job] = unicep(waited_s, estimate_s, log2(processors))

@@ -15,10 +15,12 @@ from simulator.engines.compiled.job_passes import (
     PAST_LAST_TICK,
     REPLANNED,
     RUNNING,
+    SLURM,
     decide,
     start,
 )
 from simulator.engines.compiled.job_places import GIVE, take, width
+from simulator.engines.compiled.job_slurm import calculate, count_use, due, next_turn, pass_slurm
 from simulator.engines.compiled.job_state import (
     BY_END,
     BY_JOINING,
@@ -41,13 +43,14 @@ from simulator.engines.compiled.job_state import (
     rescore,
 )
 from simulator.engines.costs import LAST_TICK
-from simulator.engines.costs.jobs import JOB_TICK_S, JobCosts
+from simulator.engines.costs.jobs import JOB_TICK_S, NEVER, SECOND, JobCosts, job_shares
 from simulator.engines.job_queue import JobRuns, OwnDecisions
 from simulator.programs.streams.stream import Stream
 from simulator.scheduling.estimates import Estimates
 from simulator.scheduling.places import FASTEST_FIRST, Cluster, groups_of
 from simulator.scheduling.policy import Policy
-from simulator.scheduling.scores import DYNAMIC, ORDERS
+from simulator.scheduling.scores import DYNAMIC, MULTIFACTOR, ORDERS
+from simulator.scheduling.slurm import UNUSED, Shares
 
 TO_LIMIT, BY_STEPS, BY_QUANTILE = range(3)
 CORRECTIONS = {"limit": TO_LIMIT, "steps": BY_STEPS, "quantile": BY_QUANTILE}
@@ -75,7 +78,10 @@ def simulate(j: State) -> int:
             if _needs_rows(j):
                 j.n[N.STATUS] = FULL
                 break
-        decide(j)
+        if j.n[N.BACKFILL] == SLURM:
+            pass_slurm(j)
+        else:
+            decide(j)
     return j.n[N.STATUS]
 
 
@@ -95,9 +101,9 @@ def _start_chosen(j: State) -> None:
 @callee
 def _needs_rows(j: State) -> bool:
     """Whether the profile may need more rows in the next pass and while jobs end after it; then how many in all."""
-    if j.n[N.BACKFILL] < CONSERVATIVE and j.n[N.WORDS] == 0 and j.n[N.RESERVED] == 0:
+    many = j.n[N.BACKFILL] == SLURM or j.n[N.BACKFILL] >= CONSERVATIVE or j.n[N.MIN_MIN] != 0
+    if not many and j.n[N.WORDS] == 0 and j.n[N.RESERVED] == 0:
         return False
-    many = j.n[N.BACKFILL] >= CONSERVATIVE or j.n[N.MIN_MIN] != 0
     placed = j.n[N.QUEUED] if many else min(j.n[N.QUEUED], j.n[N.PES])
     j.n[N.ROWS] = j.n[N.PROFILE] + 6 * placed + 3 * j.n[N.RUNNING] + 2 * j.n[N.RESERVED] + 4
     return j.n[N.ROWS] > j.time.size
@@ -125,6 +131,8 @@ def _next_tick(j: State) -> int:
         found = min(found, j.planned[j.late[0]])
     if j.n[N.BACKFILL] >= CONSERVATIVE:
         found = min(found, j.n[N.WAKE])
+    if j.n[N.PERIODIC]:
+        found = min(found, next_turn(j))
     return found
 
 
@@ -136,6 +144,7 @@ def _instant(j: State) -> bool:
         _end(j)
         any_due = True
     _correct(j)
+    calculated = j.n[N.PERIODIC] != 0 and calculate(j, int(any_due))
     job = _joining(j)
     while job != NONE:
         _submit(j, job)
@@ -144,7 +153,18 @@ def _instant(j: State) -> bool:
     while j.n[N.OPENED] < j.n[N.RESERVED] and reserved_to(j) <= now:
         j.n[N.OPENED] += 1
         any_due = True
-    return any_due
+    if j.n[N.BACKFILL] == SLURM:
+        return _turns(j, int(any_due), int(calculated))
+    return any_due or (calculated and j.n[N.QUEUED] > 0)
+
+
+@callee
+def _turns(j: State, happened: int, calculated: int) -> bool:
+    """Which of Slurm's schedulers decide now; whether any does."""
+    if happened or calculated:
+        j.n[N.TO_WHOLE_QUEUE] = j.n[N.TO_CYCLE] = 1
+    j.n[N.MAIN], j.n[N.WHOLE_QUEUE], j.n[N.CYCLE] = happened, due(j, N.TO_WHOLE_QUEUE), due(j, N.TO_CYCLE)
+    return j.n[N.MAIN] + j.n[N.WHOLE_QUEUE] + j.n[N.CYCLE] > 0
 
 
 @callee
@@ -215,6 +235,8 @@ def _end(j: State) -> None:
         hold(j, job, 1)
         j.n[N.EPOCH] += 1
     _release(j, job)
+    if j.n[N.ORDER] == MULTIFACTOR:
+        count_use(j.shares, job, j.n[N.NOW] // SECOND)
     if j.n[N.BACKFILL] == REPLANNED:
         j.n[N.FREED] = 1
     if j.n[N.NOW] < j.planned[job]:
@@ -287,7 +309,8 @@ WORK = (
 
 def run(stream: Stream, cluster: Cluster, costs: JobCosts, policy: Policy, estimates: Estimates) -> JobRuns:
     """Run all jobs; see `simulator.engines.jobs.run_jobs`."""
-    state, kernel = _state(cluster, costs, policy, estimates), compiled(simulate)
+    shares = job_shares(stream, costs, policy) or UNUSED
+    state, kernel = _state(cluster, costs, policy, estimates, shares), compiled(simulate)
     status = kernel(state)
     own = OwnDecisions(stream, cluster, costs, policy)
     while status in {DECIDE, FULL}:
@@ -325,7 +348,7 @@ def run(stream: Stream, cluster: Cluster, costs: JobCosts, policy: Policy, estim
     )
 
 
-def _state(cluster: Cluster, costs: JobCosts, policy: Policy, estimates: Estimates) -> State:
+def _state(cluster: Cluster, costs: JobCosts, policy: Policy, estimates: Estimates, shares: Shares) -> State:
     """The arrays of a run that has not begun."""
     jobs, words = costs.jobs, _word_count(cluster, policy)
     groups, need, able = groups_of(cluster, policy.placement), *_able(cluster, costs)
@@ -355,6 +378,8 @@ def _state(cluster: Cluster, costs: JobCosts, policy: Policy, estimates: Estimat
         within=_words(within, words),
         able=_words(able, words),
         scores=np.zeros(jobs),
+        tests=np.zeros(costs.users + 1, dtype=np.int64),
+        shares=shares,
         reserved=np.array(spans, dtype=np.int64).reshape(-1),
         **given,
         **{name: np.full(jobs, NONE, dtype=np.int64) for name in UNKNOWN},
@@ -397,9 +422,20 @@ def _numbers(cluster: Cluster, costs: JobCosts, policy: Policy, estimates: Estim
         N.FASTEST_FIRST: policy.placement in FASTEST_FIRST,
         N.EARLIEST_FINISH: policy.placement in {"earliest-finish", "min-min"},
         N.MIN_MIN: policy.placement == "min-min",
-        N.SCORED: policy.order in {"wfp3", "unicep", "f1"},
+        N.SCORED: policy.order in {"wfp3", "unicep", "f1", "multifactor"},
         N.DYNAMIC: ORDERS[policy.order] in DYNAMIC,
         N.STEPS: costs.steps.size,
+        N.PERIODIC: bool(policy.periodic),
+        N.ORIGIN: costs.submit[0] // SECOND * SECOND if costs.jobs else 0,
+        N.CALCULATED: costs.submit[0] // SECOND if costs.jobs else 0,
+        N.CALC_PERIOD: policy.periods.get("calculate", 0),
+        N.SCHED_PERIOD: policy.periods.get("full", 0),
+        N.CYCLE_PERIOD: policy.periods.get("cycle", 0),
+        N.DEPTH: policy.slurm.default_queue_depth + 1,
+        N.TESTS: policy.slurm.bf_max_job_test,
+        N.TESTS_OF_USER: policy.slurm.bf_max_job_user or NEVER,
+        N.WINDOW: policy.slurm.window,
+        N.SLOT: policy.slurm.bf_resolution_s * SECOND,
         N.WAKE: LAST_TICK,
         N.NEXT: np.argmin(costs.preceding >= 0) if costs.jobs else 0,
         N.NODES: len(costs.nodes.names) if costs.nodes is not None else 0,

@@ -48,7 +48,18 @@ def node_requests(stream: Stream, nodes: JobNodes) -> NodeRequests:
     unlike, of_job = np.unique(asked, axis=1, return_inverse=True)
     chunks, cores, memory, gpus, spread, whole, within = np.ascontiguousarray(unlike)
     each = np.stack([cores, memory, gpus], axis=1)
-    return NodeRequests(of_job.reshape(-1), chunks, each, spread > 0, whole > 0, within, np.array(allowed))
+    return NodeRequests(
+        of_job.reshape(-1),
+        chunks,
+        each,
+        spread > 0,
+        whole > 0,
+        within,
+        np.array(allowed),
+        row,
+        np.array([_allowed(stream, nodes, one, -1) for one in partitions]),
+        np.array([1 if one is None else one.tier for one in partitions]),
+    )
 
 
 def _row(numbers: Ints) -> Ints:

@@ -15,8 +15,9 @@ from simulator.scheduling.nodes import JobNodes, NodeRequests
 from simulator.scheduling.places import Cluster, equal_pes
 from simulator.scheduling.policy import Policy
 from simulator.scheduling.profiles import Span
+from simulator.scheduling.slurm import Shares, shares_of
 
-__all__ = ["JOB_TICK_S", "NEVER", "JobCosts", "job_costs"]
+__all__ = ["JOB_TICK_S", "NEVER", "JobCosts", "job_costs", "job_shares"]
 
 OF_JOBS = 2
 """Axes of estimates that are given by job, not by choice and class."""
@@ -59,6 +60,8 @@ class JobCosts:
     """The job whose end each one waits for, -1 for none; (J,)."""
     think: Ints
     """From that end until it joins the queue; (J,)."""
+    pes: int
+    """PEs, or cores of nodes."""
     reserved: tuple[Span, ...] = ()
     nodes: JobNodes | None = None
     requests: NodeRequests | None = None
@@ -118,10 +121,23 @@ def job_costs(
         whole=SECOND if stream.whole_seconds else 1,
         preceding=preceding(stream),
         think=np.rint(np.nan_to_num(stream.think_s) * SECOND).astype(np.int64),
+        pes=cluster.count,
         reserved=reserved(cluster),
         nodes=nodes,
         requests=requests,
     )
+
+
+def job_shares(stream: Stream, costs: JobCosts, policy: Policy) -> Shares | None:
+    """What priorities of a run that has not begun come from; None where its order has none."""
+    if policy.order != "multifactor":
+        return None
+    cores, cluster = costs.size[costs.first_choice[:-1]], (costs.pes, costs.pes)
+    nodes, tier = cores, np.zeros(costs.jobs, dtype=np.int64)
+    if costs.nodes is not None and costs.requests is not None:
+        nodes, tier = np.maximum(stream.nodes, 1), costs.requests.tier[costs.requests.partition]
+        cluster = (len(costs.nodes.names), costs.nodes.count)
+    return shares_of(stream, policy.slurm, cores=cores, nodes=nodes, cluster=cluster, tier=tier)
 
 
 def _ticks(seconds: Floats) -> Ints:
