@@ -123,8 +123,8 @@ def _facts(found: Comparison, answered: JobsCompared | JobsAdvised) -> blocks.Pa
     if isinstance(answered, JobsCompared):
         return blocks.pairs(facts)
     test, done = answered.backtest, answered.effects
-    facts["Log"] = test.sentence if test is not None and test.agrees else ""
     facts["Besides"] = "" if done is None else done.sentence
+    facts["Log"] = test.sentence if test is not None and test.agrees else ""
     return blocks.pairs(facts | {"slurm.conf": "; ".join(answered.slurm_conf)})
 
 
