@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
-from simulator import Machine, Scenario, documents, intervals, provenance
+from simulator import Machine, RunSet, Scenario, ScenarioError, documents, provenance
 
 
 class Stated(Protocol):
@@ -23,6 +23,18 @@ class Stated(Protocol):
         """Upper end."""
 
 
+ANSWER_FILES = {
+    "quickstart": "result.json",
+    "cluster": "cluster.json",
+    "verify": "verification.json",
+    "jobs compare": "comparison.json",
+    "advise": "advice.json",
+    "jobs advise": "advice.json",
+    "jobs run": "manifest.json",
+}
+"""Command -> the file of its results folder that holds its answer."""
+
+
 @dataclass(frozen=True)
 class Ends:
     """A value with its stated interval, which is None where replications are too few to tell it."""
@@ -36,10 +48,10 @@ class Ends:
 class Described:
     """What replications tell of a makespan; see `simulator.describe`."""
 
-    mean: float | None
+    mean: float
     low: float | None
     high: float | None
-    median: float | None
+    median: float
     run_low: float | None
     run_high: float | None
 
@@ -53,16 +65,17 @@ class Described:
 class Drawn:
     """What stated intervals rest on."""
 
-    replications: int | None
+    replications: int
     truths: int | None
-    level: float | None
+    level: float
+    """How often the intervals hold."""
     deterministic: bool
-    seed: int | None
+    seed: int
 
-    @property
-    def held(self) -> float:
-        """How often the intervals hold."""
-        return self.level or intervals.LEVEL
+    @classmethod
+    def of(cls, runs: RunSet, level: float) -> "Drawn":
+        """What intervals of runs rest on."""
+        return cls(runs.makespan_ticks.shape[1], runs.truth_count, level, runs.deterministic, runs.seed)
 
 
 @dataclass(frozen=True)
@@ -72,7 +85,6 @@ class Application:
     name: str
     kernel: str
     parameters: Mapping[str, Any]
-    n: float | None = field(metadata=documents.SPARE)
     template: str = field(metadata=documents.SPARE)
     resource_model: str = field(metadata=documents.SPARE)
 
@@ -83,7 +95,7 @@ def application_of(scenario: Scenario) -> Application:
     prepared = one.prepared_as
     parameters = dict(one.parameters)
     return Application(
-        one.name, one.kernel, parameters, None, prepared.get("template", ""), prepared.get("resource_model", "")
+        one.name, one.kernel, parameters, prepared.get("template", ""), prepared.get("resource_model", "")
     )
 
 
@@ -127,14 +139,9 @@ class Provenance:
 class Objective:
     """What was to be least, of one candidate."""
 
-    value: float | None
+    mean: float | None = field(metadata=documents.named("value"))
     low: float | None
     high: float | None
-
-    @property
-    def mean(self) -> float | None:
-        """As of a mean."""
-        return self.value
 
 
 @dataclass(frozen=True)
@@ -164,7 +171,7 @@ class Candidate:
     name: str
     also: tuple[str, ...]
     """Further names that it has."""
-    value: float | None = field(metadata=documents.named("value_s", "value"))
+    mean: float | None = field(metadata=documents.named("value_s", "value"))
     low: float | None = field(metadata=documents.named("low_s", "low"))
     high: float | None = field(metadata=documents.named("high_s", "high"))
     runs: int | None
@@ -172,11 +179,6 @@ class Candidate:
     p_within_1_percent: float | None
     expected_loss: float | None
     regret: float | None
-
-    @property
-    def mean(self) -> float | None:
-        """As of a mean."""
-        return self.value
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ NO_TIMES = {"cost": "units of cost", "energy": "J"}
 class Compared:
     """Strategies on the same draws, and the one that is recommended."""
 
-    application: Application | None
+    application: Application
     pes: tuple[str, ...]
     recommended: str
     baselines: tuple[Strategy, ...]
@@ -209,7 +211,8 @@ class Compared:
     """What gains are counted from; the equal split by default."""
     objective: str = ""
     ranking: tuple[Candidate, ...] = ()
-    ties: tuple[str, ...] | None = None
+    ties: tuple[str, ...] = ()
+    """Candidates that are as good as the best one, best first."""
     expected_loss: float | None = None
     regret: float | None = None
     evaluations: int | None = None
@@ -218,6 +221,10 @@ class Compared:
     largest_gain: float | None = field(default=None, metadata=documents.SPARE)
     kinds: tuple[NodeKind, ...] = ()
     """Those that do most by themselves first; nothing where that is not known."""
+
+    def __post_init__(self) -> None:
+        if self.recommended not in {one.name for one in self.baselines}:
+            raise ScenarioError(f"recommended: {self.recommended!r} is none of the baselines; make the results again")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; names of values end with `_s` where the objective is a time."""
@@ -234,6 +241,6 @@ class Compared:
         return next((one for one in self.baselines if one.name == name), None)
 
     @property
-    def best(self) -> Strategy | None:
+    def best(self) -> Strategy:
         """The recommended one."""
-        return self.named(self.recommended)
+        return next(one for one in self.baselines if one.name == self.recommended)

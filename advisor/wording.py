@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from advisor.results import (
     Application,
-    Candidate,
     Compared,
     Described,
     Drawn,
@@ -36,7 +35,7 @@ MOST_PES_LISTED = 4
 MANY = 100
 """Replications from which a share of all or none of them is written as a percentage."""
 NEAR = 0.01
-"""Expected loss up to which a candidate is as good as the best one."""
+"""Of a percent, that a distance may be above whole ones and is still written as these."""
 ALIKE = 0.005
 """Gains that are less are none."""
 
@@ -77,19 +76,14 @@ def with_interval(stated: Stated | None, unit: str = "s", *, signed: bool = Fals
     return units.show_interval(*ends, unit=unit, signed=signed)
 
 
-def of_runs(stated: Described, unit: str = "s") -> str:
+def of_runs(stated: Described) -> str:
     """Where one run lies, `run_low` to `run_high`."""
-    return units.show_range(stated.run_low, stated.run_high, unit=unit)
+    return units.show_range(stated.run_low, stated.run_high, unit="s")
 
 
-def size_text(size: float | None) -> str:
-    """Bytes with a binary unit."""
-    return NOTHING if size is None else units.show_size(size)
-
-
-def counted(count: float | None, noun: str) -> str:
+def counted(count: int, noun: str) -> str:
     """`1 PE`, `2 PEs`."""
-    return f"{NOTHING if count is None else count} {noun}{'' if count == 1 else 's'}"
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def listed(names: Sequence[str], *, most: int = MOST_NAMED) -> str:
@@ -108,15 +102,13 @@ def level_text(level: float) -> str:
 
 def runs_text(drawn: Drawn) -> str:
     """What the interval of one run is called."""
-    return f"{level_text(drawn.held)} of runs"
+    return f"{level_text(drawn.level)} of runs"
 
 
 def interval_line(drawn: Drawn) -> str:
     """What intervals are, for the line under a table; nothing where there are none."""
-    if drawn.replications is None:
-        return ""
     return line_of_intervals(
-        drawn.replications, drawn.truths, level=drawn.held, deterministic=drawn.deterministic
+        drawn.replications, drawn.truths, level=drawn.level, deterministic=drawn.deterministic
     )  # fmt: skip
 
 
@@ -136,7 +128,7 @@ def probability(share: float | None) -> str:
 def frequency(share: float | None, drawn: Drawn) -> str:
     """In how many replications something was so: a share of many, a count where all or none of a few were."""
     count = drawn.replications
-    if share is None or count is None or drawn.deterministic or count >= MANY or share not in {0.0, 1.0}:
+    if share is None or drawn.deterministic or count >= MANY or share not in {0.0, 1.0}:
         return chance(share, drawn)
     return f"{share * count:.0f} of {count}"
 
@@ -155,9 +147,8 @@ def replications_text(drawn: Drawn) -> str:
 
 
 def drawn_text(drawn: Drawn) -> str:
-    """Replications and seed, as far as they are known."""
-    parts = [] if drawn.replications is None else [counted(drawn.replications, "replication")]
-    return ", ".join([*parts, *([] if drawn.seed is None else [f"seed {drawn.seed}"])])
+    """Replications and seed."""
+    return f"{counted(drawn.replications, 'replication')}, seed {drawn.seed}"
 
 
 def rests_text(drawn: Drawn) -> str:
@@ -177,12 +168,7 @@ def loss_text(loss: float | None) -> str:
 
 def tied_names(compared: Compared) -> list[str]:
     """The candidates that are as good as the best one, best first; none where one alone is."""
-    found = compared.ties
-    if found is None:
-        found = tuple(
-            one.name for one in compared.ranking if one.expected_loss is not None and one.expected_loss <= NEAR
-        )
-    return list(found) if len(found) > 1 else []
+    return list(compared.ties) if len(compared.ties) > 1 else []
 
 
 def tie_text(compared: Compared) -> str:
@@ -202,25 +188,14 @@ def _tied_text(compared: Compared) -> str:
     return f", a tie with {listed(others, most=2)}" if others else ""
 
 
-def expected_text(one: Candidate, tied: Sequence[str]) -> str:
-    """What a candidate is expected to lose to the best of those compared, and whether that is a tie."""
-    return f"{loss_text(one.expected_loss)}{' (tie)' if one.name in tied else ''}"
-
-
-def unit_of(application: Application | None) -> str:
+def unit_of(application: Application) -> str:
     """What a partition counts."""
-    return "units" if application is None else NOUNS.get(application.name, "units")
+    return NOUNS.get(application.name, "units")
 
 
-def is_pulled(application: Application | None) -> bool:
+def is_pulled(application: Application) -> bool:
     """Whether processes pull units as they come to need some, so that nobody is given any."""
-    return application is not None and application.name == "farm" and application.parameters.get("rule") != "static"
-
-
-def pe_names(compared: Compared) -> list[str]:
-    """The PE of each process, as far as it is known."""
-    count = max((len(one.partition) for one in compared.baselines), default=0)
-    return [*compared.pes, *(f"PE {place}" for place in range(len(compared.pes), count))]
+    return application.name == "farm" and application.parameters.get("rule") != "static"
 
 
 def partition_text(partition: Sequence[int], *, most: int = 4, pulled: bool = False) -> str:
@@ -254,10 +229,8 @@ def answer(compared: Compared, *, stated: bool = False) -> str:
     `stated`: whether speeds were stated, which the sentence then says.
     """
     best = compared.best
-    if best is None or not best.partition:
-        return "No recommendation: the run ended before a partition was simulated."
     unit = unit_of(compared.application)
-    if len(best.partition) == 1 and len(pe_names(compared)) == 1:
+    if len(best.partition) == 1 and len(compared.pes) == 1:
         return f"There is one PE only, so it does all {best.partition[0]} {unit}: nothing to apportion."
     if is_pulled(compared.application):
         return _pulled_answer(compared, best, stated=stated)
@@ -309,15 +282,12 @@ def is_slower(compared: Compared) -> bool:
     return compared.measured_gain is not None and compared.measured_gain < 1 - ALIKE
 
 
-def shares(compared: Compared, one: Strategy) -> list[tuple[str, list[int]]]:
-    """PEs by name, and what each of their processes gets, in the order of the processes."""
-    partition, placement = one.partition, one.placement
-    if len(placement) != len(partition) or placement == tuple(range(len(partition))) or not compared.pes:
-        return [(name, [part]) for name, part in zip(pe_names(compared), partition, strict=False)]
-    found: dict[str, list[int]] = {}
+def units_by_pe(placement: Sequence[int], partition: Sequence[int]) -> dict[int, list[int]]:
+    """What each process of a PE gets, by the place of the PE."""
+    found: dict[int, list[int]] = {}
     for pe, part in zip(placement, partition, strict=True):
-        found.setdefault(compared.pes[pe], []).append(part)
-    return list(found.items())
+        found.setdefault(pe, []).append(part)
+    return found
 
 
 @dataclass
@@ -362,12 +332,12 @@ class _Given:
 
 def _given(compared: Compared, one: Strategy) -> list[_Given]:
     """Who gets how much, by kind of node and number of processes; without kinds, by PE."""
-    parts, names = dict(shares(compared, one)), pe_names(compared)
-    alone = [NodeKind((name,), ((place,),), 1, 1.0, 1.0, "") for place, name in enumerate(names) if name in parts]
+    parts = units_by_pe(one.placement, one.partition)
+    alone = [NodeKind((compared.pes[pe],), ((pe,),), 1, 1.0, 1.0, "") for pe in sorted(parts)]
     kinds, groups = compared.kinds or alone, dict[tuple[int, int], dict[str, list[int]]]()
     for number, kind in enumerate(kinds):
         for name, pes in zip(kind.names, kind.pes, strict=True):
-            own = [units for pe in pes for units in parts.get(names[pe], ()) if units]
+            own = [units for pe in pes for units in parts.get(pe, ()) if units]
             groups.setdefault((number, len(own)), {})[name] = own
     each = {key: sum(map(sum, some.values())) / len(some) / kinds[key[0]].cores for key, some in groups.items()}
     most = max(value / kinds[number].speed for (number, _), value in each.items())
@@ -468,9 +438,10 @@ def _gain_text(compared: Compared, *, stated: bool) -> str:
     if reference is None or reference.gain.mean is None:
         return f"predicted to be the fastest{_tied_text(compared)}"
     unchecked = f"{_tied_text(compared)} (predicted{' from stated speeds' if stated else ''}; not really run)"
-    gain, fewer = reference.gain, _fewer_processes(compared, reference)
-    if abs(reference.gain.mean - 1) < ALIKE and fewer > 0:
-        less = f"{fewer} {'process' if fewer == 1 else 'processes'} less"
+    gain = reference.gain
+    before, after = (sum(part > 0 for part in one.partition) for one in (reference, compared.best))
+    if abs(reference.gain.mean - 1) < ALIKE and before > after:
+        less = f"{before - after} {'process' if before - after == 1 else 'processes'} less"
         return f"as fast as {named}, with {less}{unchecked}"
     unsure = "" if gain.low is None or gain.low > 1 or compared.drawn.deterministic else ", so perhaps not at all"
     how = f"{with_interval(gain, '')} times {better_text(compared.objective)} than {named}{unsure}"
@@ -480,8 +451,6 @@ def _gain_text(compared: Compared, *, stated: bool) -> str:
 def time_line(compared: Compared) -> str:
     """What is judged as it is now and as advised, both predicted, with their intervals."""
     best, (reference, _) = compared.best, reference_of(compared)
-    if best is None:
-        return ""
     unit = objective_unit(compared.objective)
     advised = f"advised {with_interval(judged(compared, best), unit)}"
     if reference is None or best.name in reference.names:
@@ -490,24 +459,15 @@ def time_line(compared: Compared) -> str:
     return f"{now}, {advised}; predicted"
 
 
-def _fewer_processes(compared: Compared, reference: Strategy) -> int:
-    """How many processes with units the recommended strategy has less than another."""
-    counts = [sum(part > 0 for part in one.partition) for one in (reference, compared.best) if one is not None]
-    return counts[0] - counts[-1]
-
-
 # What was asked, and where
 
 
-def asked(application: Application | None) -> str:
+def asked(application: Application) -> str:
     """What was asked about, in a few words."""
-    if application is None:
-        return "application"
-    parameters = application.parameters or {"n": application.n}
-    parts = [application.name or "application"]
+    parts = [application.name]
     parts += [
         f"{name} = {value:g}" if value % 1 else f"{name} = {value:.0f}"
-        for name, value in parameters.items()
+        for name, value in application.parameters.items()
         if isinstance(value, int | float)
     ]
     parts += [f"kernel {application.kernel}"] if application.kernel else []
@@ -520,11 +480,12 @@ def machine_line(machine: Machine | None) -> str:
     """The machine in one line."""
     if machine is None:
         return "not known"
+    caches = [f"L{one.level} {units.show_size(one.size_bytes)}" for one in machine.caches if one.kind != "instruction"]
     parts = [
         f"{machine.host or 'this machine'}: {machine.cpu_model or 'unknown processor'}",
         counted(machine.pe_count, "PE"),
-        *(f"L{cache.level} {size_text(cache.size_bytes)}" for cache in machine.caches if cache.kind != "instruction"),
-        f"{size_text(machine.memory_bytes)} memory",
+        *caches,
+        f"{units.show_size(machine.memory_bytes)} memory",
     ]
     return ", ".join([*parts, *(f"load {load:.2f}" for load in machine.load_average[:1])])
 
@@ -534,13 +495,10 @@ def processes(on_each: Sequence[int]) -> str:
     return "+".join(map(str, on_each)) if len(on_each) <= MOST_PES_LISTED else str(sum(on_each))
 
 
-def took_text(spent: Mapping[str, float] | None) -> str:
+def took_text(spent: Mapping[str, float]) -> str:
     """Where the time of the run went."""
-    known = spent or {}
-    parts = ", ".join(f"{stage} {duration(value)}" for stage, value in known.items() if stage != "total")
-    if "total" not in known:
-        return parts or "not known"
-    return duration(known["total"]) + (f" ({parts})" if parts else "")
+    parts = ", ".join(f"{stage} {duration(value)}" for stage, value in spent.items() if stage != "total")
+    return f"{duration(spent['total'])} ({parts})" if "total" in spent else parts
 
 
 # How often intervals held

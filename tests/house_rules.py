@@ -50,12 +50,12 @@ LINES = {
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (887, 894),
     "advisor/advise": (9_368, 8_019),
-    "advisor/verification advisor/whatif": (3_941, 3_654),
+    "advisor/verification advisor/whatif": (3_935, 3_654),
     "advisor/quickstart advisor/cluster": (1_145, 900),
     "advisor/jobs": (2_455, 2_205),
-    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_058, 5_140),
+    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_952, 5_140),
     "advisor/reproduce": (1_976, 1_980),
-    "advisor/cli": (6_403, 5_052),
+    "advisor/cli": (6_316, 5_052),
 }
 """Lines of Python that rooms may have, and shall have. The first number is only ever lowered, until it is the second; a
 new capability raises both, see `simulator/DESIGN.md`. `python -m tests.house_rules` prints where they stand."""

@@ -133,12 +133,12 @@ class Recommendation:
     ties: tuple[str, ...]
     """Names of the candidates that are expected to lose at most 1 % to the best one, best first; the advised one is the
     simplest of them, or the best if that is more uncertain."""
+    scenario: Scenario
+    """What it is for."""
     level: float = intervals.LEVEL
     """How often its stated intervals hold."""
     scheduling: Scheduling | None = None
     """Whether units should move while the program runs; None where that was not asked."""
-    scenario: Scenario | None = None
-    """What it is for."""
     record: tuple[Tried, ...] = ()
     """All that the search tried, on draws of its own; the best first."""
 
@@ -211,7 +211,7 @@ class Recommendation:
             Candidate(
                 name=name,
                 also=tuple(self.strategies.names_of(name)),
-                value=entry.value_s,
+                mean=entry.value_s,
                 low=entry.low_s,
                 high=entry.high_s,
                 runs=count,
@@ -232,11 +232,10 @@ class Recommendation:
     @cached_property
     def compared(self) -> Compared:
         """All candidates on the same draws: what the words of an answer are made of, and what documents say."""
-        known, runs = self.scenario, self.runs
         return Compared(
-            application=None if known is None else application_of(known),
-            pes=() if known is None else tuple(pe.name for pe in known.platform.pes),
-            kinds=() if known is None else node_kinds(known),
+            application=application_of(self.scenario),
+            pes=tuple(pe.name for pe in self.scenario.platform.pes),
+            kinds=node_kinds(self.scenario),
             recommended=self.configuration.name,
             reference=self.reference,
             baselines=self._compared(),
@@ -247,7 +246,7 @@ class Recommendation:
             regret=self.ranking.regret,
             evaluations=self.evaluations,
             confirmed=self.confirmations,
-            drawn=Drawn(runs.makespan_ticks.shape[1], runs.truth_count, self.level, runs.deterministic, runs.seed),
+            drawn=Drawn.of(self.runs, self.level),
         )
 
     @property
@@ -746,7 +745,7 @@ def _ranking_page(made: Recommendation) -> str:
     ]
     return notebook.page(
         f"Recommended: {made.configuration.name}",
-        "" if made.scenario is None else _shares(made, made.scenario).svg(),
+        _shares(made, made.scenario).svg(),
         makespans_of(made).svg(),
         notebook.table(rows, count=len(made.ranking.ranked)),
         warnings=made.strategies.left_out,

@@ -32,7 +32,6 @@ from advisor.cli.progress import search_sign
 from simulator import Interrupted, ScenarioError, blocks, calibration, files, units
 
 if TYPE_CHECKING:
-    from advisor.advise.advice import Advice
     from advisor.advise.measured_again import MeasuredAgain
     from advisor.advise.partition import Partition
     from advisor.advise.recommendation import Recommendation
@@ -72,13 +71,13 @@ def _sought(given: Given) -> str:
     return f"with --method {given['method']}" if subject == SPEEDS else subject
 
 
-def _drawing(given: Given) -> str:
-    return "with --objective regret" if given["objective"] == "regret" else "with mean, cvar or worst"
-
-
 SCENARIO_ONLY = Only((SCENARIOS,), _subject)
 OF_SPEEDS, OF_RUNS = Only((SPEEDS,), _subject), Only((RUNS,), _subject)
-DRAWN = Only(("with mean, cvar or worst",), _drawing, why="which draws nothing")
+DRAWN = Only(
+    ("with mean, cvar or worst",),
+    lambda given: "with --objective regret" if given["objective"] == "regret" else None,
+    why="which draws nothing",
+)
 
 
 @dataclass(frozen=True)
@@ -355,6 +354,7 @@ def _answer(
     from advisor.advise.explanation import explain
     from advisor.advise.export import export_files
     from advisor.advise.pareto import pareto_fronts
+    from advisor.report.advice import page_of_advice, save_advice
 
     output, drawn = written.output, _is_folder(written.output)
     made = ask(scenario, tell=search_sign)
@@ -374,31 +374,6 @@ def _answer(
 def _is_folder(output: Path | None) -> bool:
     """Whether host files and a report are written, not the document alone."""
     return output is not None and output.suffix != ".json"
-
-
-def page_of_advice(
-    advice: "Advice",
-    scenario: "simulator.Scenario",
-    recommendation: "Recommendation",
-    run: tuple["blocks.Command", ...],
-    *,
-    drawn: bool,
-    top: int | None = None,
-) -> "blocks.Page":
-    """The page, with all that is drawn where it is written."""
-    from advisor.report.advice import advice_page
-    from advisor.report.illustrated import Illustration, illustration
-    from advisor.report.strategies import MOST_RANKED
-
-    compared, chosen = scenario.with_configurations(recommendation.candidates), recommendation.configuration
-    also = recommendation.strategies.also
-    before = also.get(recommendation.reference, recommendation.reference)
-    if drawn:
-        shown = (chosen.name, before, *_rivals(recommendation))
-        illustrated = illustration(compared, recommendation.runs, shown, before=before, launched=True)
-    else:
-        illustrated = Illustration(shares=simulator.shares_of(compared, None, chosen))
-    return advice_page(advice, illustrated, run, top=top or MOST_RANKED)
 
 
 def _from_here(
@@ -462,38 +437,6 @@ def _kept(
             said = f"{path} keeps {kept.kept} simulated runs, the same command goes on from there"
             raise Interrupted(f"interrupted; {said if kept.kept else 'nothing was simulated yet'}") from error
     files.remove(path)
-
-
-def save_advice(
-    output: Path | None,
-    hostfile: Path | None,
-    advice: "Advice",
-    page: "blocks.Page",
-    scenario: "simulator.Scenario",
-    recommendation: "Recommendation",
-) -> None:
-    """The document alone, or a folder of it, the scenario with the candidates, and the exports; MPICH's host file."""
-    from advisor.advise.export import export_files, save_exports
-    from advisor.report.html import render_page
-
-    if output is not None and output.suffix == ".json":
-        files.write_json(output, advice.to_dict())
-    elif output is not None:
-        save_exports(scenario, recommendation.configuration, output)
-        compared = scenario.with_configurations(recommendation.candidates)
-        simulator.save_scenario(compared, output / "scenario.yaml")
-        files.write_json(output / "advice.json", advice.to_dict())
-        files.write_text(output / "report.html", render_page(page))
-    if hostfile is not None:
-        files.write_text(hostfile, export_files(scenario, recommendation.configuration)["hostfile"])
-
-
-def _rivals(recommendation: "Recommendation") -> tuple[str, ...]:
-    """The best of the others, and the equal split."""
-    names = [candidate.name for candidate in recommendation.candidates]
-    ranked = [names[entry.candidate] for entry in recommendation.ranking.ranked]
-    best = [name for name in ranked if name != recommendation.configuration.name][:1]
-    return (*best, *(["equal"] if "equal" in names else []))
 
 
 def _budget_s(budget: str | None) -> float | None:

@@ -94,11 +94,8 @@ def _measure(asked: Sweep, swept: Path | None, store: Path) -> "calibration.Meas
     """Measure and fit; every visit is kept in the store."""
     known = None if swept is None else calibration.swept_by_kernel(swept)
     firm = asked.budget is not None  # on a busy machine the default one may take longer, and is no reason to refuse
-    machine, lists = (
-        simulator.this_machine(),
-        {"alphas": (asked.alpha, "--alpha"), "lengths": (asked.length, "--length")},
-    )
-    numbers: Any = {name: _numbers(text, field) for name, (text, field) in lists.items() if text is not None}
+    machine, lists = simulator.this_machine(), {"alpha": asked.alpha, "length": asked.length}
+    numbers: Any = {f"{name}s": _numbers(text, f"--{name}") for name, text in lists.items() if text is not None}
     plan = calibration.make_sweep(machine, max_memory=asked.max_memory, cpu=asked.cpu, seed=asked.seed, **numbers)
     with budget_left(asked.budget or BUDGET, ending_s=ENDING_S) as left_s, calibration.kept(store, "visits"):
         budget_s = (1 - VECTORS) * left_s

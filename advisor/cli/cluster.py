@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import simulator
-from advisor.cli.declared import Given, Only, argument, only_with, only_without, option
+from advisor.cli.declared import Only, argument, only_with, only_without, option
 from advisor.cli.inputs import INPUT, located
 from advisor.cli.options import LEVEL, Level, Seed, above_0, folder, gave_json, named_values
 from advisor.cli.outputs import finish
@@ -24,10 +24,7 @@ SCENARIO_SUFFIX = ".yaml"
 VERIFY = 0.35
 """Share of the budget for real runs, where they are asked for."""
 MEASURED = only_without("join", why="where nothing is measured")
-
-
-def _commanded(given: Given) -> str:
-    return "with a command" if given["command"] else "without a command"
+OWN = Only(("without a command",), lambda given: "with a command" if given["command"] else "without a command")
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ def cluster(
     joined: Joined,
     kernel: str | None = option(
         "dgemm (by default) or matmul (a matrix product), or stencil; with --join that of models that name none.",
-        Only(("without a command",), _commanded),
+        OWN,
     ),
     output: Path = folder(
         "everything; called again on it, measuring goes on; with --join also NAME.yaml", default=Path("out/cluster")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import simulator
-from advisor.cli.convert import write_log
+from advisor.cli.convert import LOGS, write_log
 from advisor.cli.declared import REQUIRED, Given, Only, argument, only_with, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import StreamFacts, TraceFacts, lines, stream_blocks
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 TRACES = ("constant", "on-off", "ar1", "diurnal", "bootstrap")
 STREAMS = "lublin"
-ENDINGS = (".swf", ".swf.gz")
 LINE_BYTES = 80
 """About what a job takes in the log, at most."""
 
@@ -96,8 +95,8 @@ def generate(
     if kind != STREAMS:
         _trace(kind, output, trace, seed)
         return
-    if not output.name.endswith(ENDINGS):
-        raise ScenarioError(f"--output: {output} is no name of a log; let it end in {' or '.join(ENDINGS)}")
+    if not output.name.endswith(LOGS):
+        raise ScenarioError(f"--output: {output} is no name of a log; let it end in {' or '.join(LOGS)}")
     check_room(output, folder=False, needed_bytes=jobs.count * LINE_BYTES)
     shape: Any = {"kind": jobs.jobs_kind, "load": jobs.load}
     try:
@@ -120,7 +119,8 @@ def _trace(kind: str, output: Path, asked: Trace, seed: int) -> None:
     interval_s = units.parse_duration(asked.interval, field="--interval")
     model, report = chosen_generator(kind, found, asked.recording, seed)
     drawn = model.draw(duration_s, interval_s, simulator.randomness.stream(seed, "generate", kind))
-    described = _parameters(model)
+    # without the recording that it may hold
+    described = {name: value for name, value in vars(model).items() if isinstance(value, float | int | str)}
     parameters = ", ".join(f"{name} {value}" for name, value in described.items())
     files.write_text(output, trace_text(drawn, comment=f"generated: {kind}, seed {seed}, {parameters}"))
     fitted = None if report is None else fit_document(report)
@@ -128,11 +128,6 @@ def _trace(kind: str, output: Path, asked: Trace, seed: int) -> None:
     said = f"{output}: {drawn.values.size} rows, {drawn.end_s:g} s, mean {drawn.mean():.3f}"
     shown: list[blocks.Block] = [lines(said, f"  {parameters}"), *([] if report is None else [_fit_table(report)])]
     show(about | documents.to_dict(TraceFacts.of(output, drawn, "load")), shown)
-
-
-def _parameters(model: Any) -> dict[str, float | str]:
-    """Parameters of a generator, without the recording that it may hold."""
-    return {name: value for name, value in vars(model).items() if isinstance(value, float | int | str)}
 
 
 def _fit_table(report: "FitReport") -> blocks.Table:

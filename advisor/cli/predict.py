@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from advisor.cli.declared import REQUIRED, Given, Only, argument, option
+from advisor.cli.declared import REQUIRED, Only, argument, option
 from advisor.cli.inputs import INPUT, located
 from advisor.cli.options import LEVEL, Level
 from advisor.cli.outputs import finish
@@ -12,17 +12,12 @@ from simulator import ScenarioError, calibration, files
 if TYPE_CHECKING:
     Targets = calibration.Table | Path
 
-_KINDS = {"runtime": "run-time", "speed": "speed", "memory": "memory", "network": "network", "neighbours": "neighbours"}
-
-
-def _model_of(given: Given) -> str | None:
-    kind = _KINDS.get(calibration.model_kind(given["model"]))
-    return None if kind is None else f"with a {kind} model"
-
-
-def _with_intervals(given: Given) -> str | None:
-    mode = _model_of(given)
-    return mode if mode == "with a neighbours model" else None
+_KINDS = ("runtime", "speed", "memory", "network", "neighbours")
+OF_TIMES = Only(
+    ("with a run-time, speed, memory or network model",),
+    lambda given: "with a neighbours model" if calibration.model_kind(given["model"]) == "neighbours" else None,
+    why="which predicts ratios alone",
+)
 
 
 def predict(
@@ -35,10 +30,7 @@ def predict(
         metavar="NAME=VALUE,...|TARGETS.csv",
         autocompletion=INPUT["autocompletion"],
     ),
-    level: Annotated[
-        Level,
-        Only(("with a run-time, speed, memory or network model",), _with_intervals, why="which predicts ratios alone"),
-    ] = LEVEL,
+    level: Annotated[Level, OF_TIMES] = LEVEL,
 ) -> None:
     """Predict times with confidence and prediction intervals, in the order of the targets.
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import simulator
 from advisor.cli.check import summary
+from advisor.cli.convert import HISTORIES, LOGS
 from advisor.cli.declared import Given, Only, argument, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import (
@@ -22,34 +23,23 @@ from advisor.cli.models import (
     warned,
 )
 from advisor.cli.options import COLUMN, Plot, folder, gave_json
+from advisor.cli.outputs import MANIFEST, width
 from advisor.cli.outputs import show as show_result
-from advisor.cli.outputs import width
 from simulator import ApportionError, blocks, calibration, documents, files, shipped
 
 WRITER = "apportion calibrate"
-MANIFEST = "manifest.json"
-JOBS = {
-    "jobs run": MANIFEST,
-    "jobs compare": "comparison.json",
-    "jobs advise": "advice.json",
-    "advise": "advice.json",
-    "verify": "verification.json",
-    "cluster": "cluster.json",
-    "quickstart": "result.json",
-}
-"""Which file of a folder holds the document of a command."""
 MOST_BYTES = 2**24
-"""Of a document of job streams."""
+"""Of an answer."""
 MOST_ROWS = 40
 """Rows of results that are shown."""
 
-LOGS, HISTORIES, TEXTS = (".swf", ".swf.gz"), (".sqlite", ".db"), (".yaml", ".yml", ".toml")
+TEXTS = (".yaml", ".yml", ".toml")
 NOTHING, RESULTS, TRACE, SPEED = "without PATH", "with results", "with a load trace", "with a speed model"
 
 
 def subject_of(path: Path | None) -> str:
     """What is to be shown, as it stands behind "has no effect"."""
-    if path is None or path.is_dir() or document_of_jobs(path) is not None:
+    if path is None or path.is_dir() or _answered(path) is not None:
         return NOTHING if path is None else RESULTS
     if path.suffix == ".json":
         kind = _kind_of(path)
@@ -208,15 +198,17 @@ def _show_log(path: Path) -> None:
     show_result(documents.to_dict(found) | {"log": str(path)}, stream_blocks(found))
 
 
-def document_of_jobs(path: Path) -> tuple[Path, dict[str, Any]] | None:
-    """What a command on job streams wrote, as a file or in a folder, and its file; None for anything else."""
+def _answered(path: Path) -> tuple[Path, dict[str, Any]] | None:
+    """What a command answered, as a file or in a folder, and its file; None for anything else."""
+    from advisor.results import ANSWER_FILES
+
     if not (path.is_dir() or path.is_file()):
         return None
     folder = path if path.is_dir() else path.parent if path.name == MANIFEST else None
     try:
         place = path if folder is None else folder / MANIFEST
         document = files.read_json(place, limit_bytes=MOST_BYTES)
-        name = JOBS.get(str(document.get("command"))) if isinstance(document, dict) else None
+        name = ANSWER_FILES.get(str(document.get("command"))) if isinstance(document, dict) else None
         if folder is not None and name not in {None, MANIFEST}:
             place = folder / str(name)
             document = files.read_json(place, limit_bytes=MOST_BYTES)
@@ -225,7 +217,7 @@ def document_of_jobs(path: Path) -> tuple[Path, dict[str, Any]] | None:
     return None if name is None else (place, document)
 
 
-def _show_jobs(path: Path, document: dict[str, Any]) -> None:
+def _show_answer(path: Path, document: dict[str, Any]) -> None:
     """What the page of the document says first."""
     from advisor.report.pages import page_of, read_answer
 
@@ -247,9 +239,9 @@ def _show_jobs(path: Path, document: dict[str, Any]) -> None:
 
 
 def _show_results(path: Path) -> None:
-    """What a folder holds, or a document of job streams says."""
-    if (found := document_of_jobs(path)) is not None:
-        _show_jobs(*found)
+    """What a folder holds, or an answer says."""
+    if (found := _answered(path)) is not None:
+        _show_answer(*found)
         return
     with files.understood(path / MANIFEST, "simulate -o` or `whatif -o"):
         _show_runs(path)

@@ -12,7 +12,7 @@ import typer
 import simulator
 from advisor.cli import signs
 from advisor.cli.asked import next_line
-from advisor.cli.declared import Given, Only, argument, only_with, only_without, option
+from advisor.cli.declared import Only, argument, only_with, only_without, option
 from advisor.cli.inputs import SCENARIO
 from advisor.cli.options import LEVEL, Level, Replications, ScenarioSeed, TableForm, folder, gave_json
 from advisor.cli.outputs import check_room, finish
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from simulator.experiments.sweep import Plan, Swept, Where
 
 ALL_POINTS = only_without("only", why="which runs one point, here")
+SEVERAL = Only(
+    ("with several --vary",), lambda given: f"with {'several' if len(given['vary'] or ()) > 1 else 'one'} --vary"
+)
 VARY_HELP = "A field and its values, as --set takes them; 0..8 or 0..8..2 for numbers. Repeatable: all combinations."
 BUY_HELP = "In place of --vary: nodes to add (new: 1), a network (25GbE) or any PATH=VALUE; what pays most per price."
 SCALING_HELP = "In place of --vary: the same problem on more --nodes, or one that grows with them."
@@ -36,18 +39,12 @@ MOST_ERRORS = 20
 """Points that failed, named one by one."""
 
 
-def _varied(given: Given) -> str:
-    return "with several --vary" if len(given["vary"] or ()) > 1 else "with one --vary"
-
-
 @dataclass(frozen=True)
 class Points:
     """Which points there are, and what is simulated at each."""
 
     vary: list[str] | None = option(VARY_HELP, metavar="PATH=V1,V2,...")
-    zipped: bool = option(
-        "Values side by side in place of all combinations.", Only(("with several --vary",), _varied), names=("--zip",)
-    )
+    zipped: bool = option("Values side by side in place of all combinations.", SEVERAL, names=("--zip",))
     buy: str | None = option(BUY_HELP, metavar="'WHAT at PRICE, ...'")
     scaling: str | None = option(SCALING_HELP, metavar="strong|weak")
     nodes: str | None = option(NODES_HELP, metavar="1,2,4,8")

@@ -17,6 +17,7 @@ from advisor.advise.strategies import vary_of
 from advisor.cluster import PROGRAMS, ClusterWish, measure_here
 from advisor.facade.kept import kept_in
 from advisor.report import simulation
+from advisor.report.advice import page_of_advice, save_advice
 from advisor.report.html import render_page
 from advisor.report.verification import page_with_scorecard
 from advisor.report.whatif import whatif_page
@@ -170,8 +171,6 @@ def advise(  # noqa: PLR0913 - all by name
     with kept_in(folder, "advise", whole, **drawn.keywords, **stated) as (place, _):
         found = drawn(scenario, objective=objective, vary=varied, budget_s=budget_s)
         if place is not None:
-            from advisor.cli.advise import page_of_advice, save_advice
-
             exports = tuple(export_files(scenario, found.configuration))
             advice = advice_of(scenario, found, exports=exports)
             page = page_of_advice(advice, scenario, found, (), drawn=True)

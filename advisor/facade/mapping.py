@@ -183,11 +183,11 @@ def plain_answer(found: Any, name: str) -> Any:
 def _of_advice(found: Recommendation) -> dict[str, Any]:
     """Who gets how much, what that is predicted to take, and how many times as long the others take."""
     gains, chosen = found.baselines, found.configuration
-    pes = () if found.scenario is None else found.scenario.platform.pes
+    pes = found.scenario.platform.pes
     return {
         "recommended": chosen.name,
         "partition": list(chosen.partition),
-        "pes": [pes[place].name for place in chosen.placement] if pes else [],
+        "pes": [pes[place].name for place in chosen.placement],
         "predicted_s": asdict(found.predicted),
         "gain": {key: getattr(gains[found.reference], key) for key in ("mean", "low", "high")},
         "times_as_long": {name: gain.mean for name, gain in gains.items()},

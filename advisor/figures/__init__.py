@@ -12,6 +12,7 @@ from advisor.report.jobs import RanJobs
 from advisor.report.pages import READ, page_of, read_answer
 from advisor.report.simulation import Simulation
 from advisor.report.text import on_page
+from advisor.results import ANSWER_FILES
 from advisor.verification.check import Verified, measured_of
 from advisor.whatif import WhatIf
 from advisor.whatif.asking import gains_of
@@ -35,7 +36,7 @@ Kinds = Mapping[str, plots.Drawing]
 """Kind of figure -> the figure, of one panel; the first one is drawn by default."""
 Document = Mapping[str, Any]
 
-DOCUMENTS = ("result.json", "cluster.json", "verification.json", "comparison.json", "advice.json", "manifest.json")
+DOCUMENTS = tuple(dict.fromkeys(ANSWER_FILES.values()))
 """Where a folder of results says what it holds: the first of these that is there."""
 WRITERS = "simulate, advise, whatif, verify, jobs, quickstart, cluster, fit or calibrate"
 FIRST = {"advise": "strategies", "quickstart": "verification"}
@@ -209,7 +210,7 @@ def _level(document: Document) -> float:
 
 def _simulated(found: Simulation, _folder: Path) -> Iterator[plots.Drawing]:
     rows = [plots.Makespan.of(one.name, one.makespan_s) for one in found.configurations]
-    yield plots.makespans(rows, level=found.drawn.held)
+    yield plots.makespans(rows, level=found.drawn.level)
 
 
 def _sweep(document: Document, folder: Path) -> Iterator[plots.Drawing]:

@@ -129,7 +129,9 @@ def cluster_page(result: ClusterResult) -> blocks.Page:
             blocks.Section("load", "Background load", tuple(_load(result.load))),
             timeline_section(result.timelines),
             strategies_section(compared),
-            _real_runs(result),
+            verification_section(
+                *(result.verification, compared.recommended), level=compared.drawn.level, coverage=result.intervals
+            ),
             provenance_section(
                 result.provenance,
                 compared.drawn.seed,
@@ -247,10 +249,3 @@ def _points(result: ClusterResult) -> list[SpeedPoint]:
 def _noisy(result: ClusterResult) -> int:
     """Measured points that are not known as well as was asked for."""
     return sum(not point.stable for point in _points(result))
-
-
-def _real_runs(result: ClusterResult) -> blocks.Section:
-    compared = result.compared
-    return verification_section(
-        result.verification, compared.recommended, level=compared.drawn.held, coverage=result.intervals
-    )

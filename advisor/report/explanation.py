@@ -12,15 +12,11 @@ from advisor.results import Compared
 from advisor.wording import percent
 from simulator import blocks, plots, units
 
-HEADING = "Why, and how far it holds"
 MOST_LIMITS = 4
 """Sharing domains that are named."""
 LEAST_WAIT = 0.005
 """Part of the makespan below which nobody is said to wait; on a page, of the path below which nobody limits."""
-NOT_DOUBTED = "none of the models states a doubt"
 MOST_SOURCES = 8
-SHARE_HEAD = ("source", "of the makespan", "of the gain", "because of")
-NEXT_HEAD = ("measure", "for", "expected loss after", "saved in a second")
 
 
 # Pages
@@ -28,11 +24,10 @@ NEXT_HEAD = ("measure", "for", "expected loss after", "saved in a second")
 
 def explanation_section(compared: Compared, found: Explanation) -> blocks.Section:
     """The explanation in words, tables and a figure."""
-    if found.effort is None:
-        return blocks.Section("explanation", HEADING, ())
-    sensitivity = _sensitivity(compared, found, found.effort)
-    drawn = (_why(compared, found), sensitivity, _spent(compared, found))
-    return blocks.Section("explanation", HEADING, tuple(block for part in drawn for block in part))
+    effort, parts = found.effort, tuple[Iterator[blocks.Block], ...]()
+    if effort is not None:
+        parts = (_why(compared, found), _sensitivity(compared, found, effort), _spent(compared, effort))
+    return blocks.Section("explanation", "Why, and how far it holds", tuple(block for part in parts for block in part))
 
 
 def _why(compared: Compared, found: Explanation) -> Iterator[blocks.Block]:
@@ -44,7 +39,10 @@ def _why(compared: Compared, found: Explanation) -> Iterator[blocks.Block]:
         for one in why.limits
         if max(one.path_share, one.computes_last) >= LEAST_WAIT
     ]
-    note = f"PEs in use spend {_time_spent(why)}."
+    note = (
+        f"PEs in use spend {percent(why.computing)} of their time computing, {percent(why.waiting)} in messages and "
+        f"waiting, {percent(why.idle)} done early."
+    )
     limiting = blocks.table(
         "PEs that limit, over replications", ["PE", "of the critical path", "computes last in"], limits[:12], note=note
     )
@@ -67,17 +65,9 @@ def _why(compared: Compared, found: Explanation) -> Iterator[blocks.Block]:
 def _waits(compared: Compared, why: Reasons) -> list[tuple[str, str, float]]:
     """Who waits for whom and how long one process does so: what processes of a PE wait in all would read as one's."""
     best = compared.best
-    pes = () if best is None or not compared.pes else best.placement
-    running = Counter(
-        compared.pes[pe] for pe, units in zip(pes, () if best is None else best.partition, strict=False) if units
-    )
+    running = Counter(compared.pes[pe] for pe, part in zip(best.placement, best.partition, strict=True) if part)
     said = {pe: f"each of {count} processes on {pe}" if count > 1 else pe for pe, count in running.items()}
     return [(said.get(one.pe, one.pe), one.waits_for, one.seconds / max(1, running[one.pe])) for one in why.waits]
-
-
-def _time_spent(why: Reasons) -> str:
-    spent = f"{percent(why.computing)} of their time computing, {percent(why.waiting)} in messages and waiting"
-    return f"{spent}, {percent(why.idle)} done early"
 
 
 def _cost_rows(why: Reasons) -> list[list[str]]:
@@ -110,38 +100,23 @@ def _sensitivity(compared: Compared, found: Explanation, effort: Effort) -> Iter
     changes = [change_text(effect.change, decimals=0) for effect in found.sensitivity[0].effects]
     head = ["parameter", *changes, "regret"]
     said = blocks.table("Sensitivity: change of the makespan", head, rows, note=note)
-    level = wording.level_text(compared.drawn.held)
+    level = wording.level_text(compared.drawn.level)
     caption = f"The makespan of this advice when one parameter is off. Thin line: {level} interval."
     yield blocks.SideBySide(blocks.Figure(drawn, caption), (said,))
 
 
-def _spent(compared: Compared, found: Explanation) -> Iterator[blocks.Block]:
-    effort = found.effort
-    if effort is None:
-        return
+def _spent(compared: Compared, effort: Effort) -> Iterator[blocks.Block]:
     runs = f"{effort.simulated_runs} simulated runs of {wording.counted(effort.replications, 'replication')} each"
     said = f"Explained by {runs}; by {objective_text(compared.objective)} makespans."
-    said += f" {better}." if (better := _better(effort)) else ""
+    if effort.adopted_instead_of:
+        taken = f"takes {percent(effort.adopted_gain, 2)} longer"
+        said += f" This advice was found while explaining; the search's own, {effort.adopted_instead_of}, {taken}."
     said += f" Left out: {', '.join(effort.left_out)}." if effort.left_out else ""
     yield blocks.Text(said, quiet=True)
 
 
-def _better(effort: Effort) -> str:
-    """What the search had advised, where explaining found something better."""
-    if not effort.adopted_instead_of:
-        return ""
-    longer = percent(effort.adopted_gain, 2)
-    return (
-        f"This advice was found while explaining; the search's own, {effort.adopted_instead_of}, takes {longer} longer"
-    )
-
-
-def doubt_section(found: Explanation, again: MeasuredAgain | None = None) -> blocks.Section:
+def doubt_blocks(found: Explanation, again: MeasuredAgain | None = None) -> Iterator[blocks.Block]:
     """Shares by source, and what measuring each is expected to bring."""
-    return blocks.Section("doubt", "Where the doubt comes from", tuple(_doubt(found, again)))
-
-
-def _doubt(found: Explanation, again: MeasuredAgain | None) -> Iterator[blocks.Block]:
     if lines := again_lines(again):
         yield blocks.Listing("\n".join(lines))
     if found.doubt is None:
@@ -149,10 +124,12 @@ def _doubt(found: Explanation, again: MeasuredAgain | None) -> Iterator[blocks.B
     if said := doubt_sentence(found):
         yield blocks.Text(f"{said}.")
     note = "Shares of the variance over truths; what sources do only together, and noise, is no source's."
-    yield blocks.table("What is not known, by source", SHARE_HEAD, share_rows(found), note=note)
+    head = ("source", "of the makespan", "of the gain", "because of")
+    yield blocks.table("What is not known, by source", head, share_rows(found), note=note)
     if rows := next_rows(found):
         note = "Expected loss: what the advice takes longer than the best of each truth, in the mean."
-        yield blocks.table("What measuring again would bring", NEXT_HEAD, rows, note=note)
+        head = ("measure", "for", "expected loss after", "saved in a second")
+        yield blocks.table("What measuring again would bring", head, rows, note=note)
     if lines := next_lines(found):
         yield blocks.Text("; ".join(lines) + ".", quiet=True)
 
@@ -232,7 +209,11 @@ def next_lines(found: Explanation) -> list[str]:
     asked = found.measure_next
     more = [f"No doubt is stated of: {', '.join(asked.unstated)}"] if asked.unstated else []
     if asked.measure is None:
-        few = "one truth tells nothing of doubt; ask for more replications" if asked.doubted else NOT_DOUBTED
+        few = (
+            "one truth tells nothing of doubt; ask for more replications"
+            if asked.doubted
+            else "none of the models states a doubt"
+        )
         return [f"Measure next: nothing; {'no measurement is expected to save much' if asked.ranked else few}", *more]
     before, after = losses(asked.expected_loss, asked.expected_loss_after)
     said = f"Measure next: {asked.measure}, for {wording.duration(asked.seconds)}"

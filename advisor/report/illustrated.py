@@ -89,7 +89,13 @@ NOTHING = Illustration()
 
 
 def illustration(
-    scenario: Scenario, runs: RunSet, names: Sequence[str], *, before: str = "", launched: bool = False
+    scenario: Scenario,
+    runs: RunSet,
+    names: Sequence[str],
+    *,
+    before: str = "",
+    launched: bool = False,
+    drawn: bool = True,
 ) -> Illustration:
     """Platform, timelines and text of a scenario.
 
@@ -99,16 +105,18 @@ def illustration(
     replication is the one nearest the median of the first.
     `before`: what the first one is compared with: what runs now.
     `launched`: whether host files and the like were written for the first one.
+    `drawn`: whether all of it is shown, or only what each PE gets is told.
     """
-    shown = list(dict.fromkeys(names))[:MOST_TIMELINES]
+    named, shown = {one.name: one for one in scenario.configurations}, list(dict.fromkeys(names))[:MOST_TIMELINES]
+    if not drawn:
+        return Illustration(shares=shares_of(scenario, None, named[shown[0]]))
     replication, slow = (replication_near(runs, shown[0], share) for share in (0.5, BAD))
     model = None if scenario.application.model is None else "model.json"
     text = _LONG_LIST.sub(_shortened, dump_scenario(scenario, model=model))
-    named = {one.name: one for one in scenario.configurations}
     return Illustration(
         timelines(scenario, runs, shown, replication=replication),
         text if len(text) <= MOST_SCENARIO else "",
-        platform_section(scenario),
+        blocks.Section("platform", "Platform: speeds, loads, network", tuple(_platform(scenario))),
         shares_of(scenario, named.get(before), named[shown[0]]),
         commands(layout_of(scenario, named[shown[0]])) if launched else "",
         None if slow == replication else timelines(scenario, runs, shown[:1], replication=slow)[0],
@@ -124,12 +132,8 @@ def _shortened(found: re.Match[str]) -> str:
 # The platform
 
 
-def platform_section(scenario: Scenario) -> blocks.Section:
-    """What the simulated PEs, loads and links are like."""
-    return blocks.Section("platform", "Platform: speeds, loads, network", tuple(_platform(scenario)))
-
-
 def _platform(scenario: Scenario) -> Iterator[blocks.Block]:
+    """What the simulated PEs, loads and links are like."""
     pes, kernel, kinds = scenario.platform.pes, scenario.application.kernel, kinds_of(scenario)
     first = [pes[kind.pes[0]] for kind in kinds]
     curves = [
@@ -200,7 +204,7 @@ def _network_facts(network: Any) -> blocks.Pairs:
         for link in network.links:
             alike.setdefault((link.latency_s, link.bandwidth_bytes_per_s, link.shared), []).append(link.name)
     found["Contention"] = CONTENTION.get(network.contention, network.contention)
-    found["Sent without waiting"] = f"up to {wording.size_text(eager)}" if eager else ""
+    found["Sent without waiting"] = f"up to {units.show_size(eager)}" if eager else ""
     for place, ((latency_s, bandwidth, shared), names) in enumerate(list(alike.items())[:MOST_LINKS]):
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         said = f"{', '.join(names[:MOST_NAMED])}{more}: {wording.duration(latency_s)}, "

@@ -8,7 +8,7 @@ import numpy as np
 
 from advisor import wording
 from advisor.results import Provenance
-from simulator import Machine, blocks
+from simulator import Machine, blocks, units
 from simulator.models.network import MessageModel
 
 PROBES = 8.0, 2.0**20
@@ -76,7 +76,7 @@ class MessageTimes:
     def text(self) -> str:
         """What each takes."""
         known = zip(self.times_s, self.sizes_bytes, strict=True)
-        return ", ".join(f"{wording.duration(time)} for {wording.size_text(size)}" for time, size in known)
+        return ", ".join(f"{wording.duration(time)} for {units.show_size(size)}" for time, size in known)
 
 
 def machine_section(machine: Machine | None, messages: MessageTimes | None = None) -> blocks.Section:
@@ -89,7 +89,7 @@ def machine_section(machine: Machine | None, messages: MessageTimes | None = Non
 def _of_machine(machine: Machine) -> dict[str, str]:
     caches = [
         f"L{cache.level}{f' {cache.kind}' if cache.kind in {'data', 'instruction'} else ''} "
-        f"{wording.size_text(cache.size_bytes)}{f' (shared by {cache.shared_by})' if cache.shared_by > 1 else ''}"
+        f"{units.show_size(cache.size_bytes)}{f' (shared by {cache.shared_by})' if cache.shared_by > 1 else ''}"
         for cache in machine.caches
     ]
     cores = [
@@ -98,7 +98,7 @@ def _of_machine(machine: Machine) -> dict[str, str]:
     ]
     named = f"processor{'' if len(cores) == 1 else 's'} {', '.join(cores)}"
     load = ", ".join(f"{value:.2f}" for value in machine.load_average)
-    memory, free = (wording.size_text(size) for size in (machine.memory_bytes, machine.memory_available_bytes))
+    memory, free = (units.show_size(size) for size in (machine.memory_bytes, machine.memory_available_bytes))
     return {
         "System": machine.system,
         "Processor": machine.cpu_model,

@@ -257,7 +257,7 @@ def _table(one: Compared) -> blocks.Block:
             cell.what + (f", {cell.unit}" if cell.unit else ""),
             _number(cell.printed),
             _number(cell.ours),
-            _number(None if cell.ours is None else cell.ours - cell.printed, digits=3),
+            _number(cell.difference, digits=3),
             "yes" if cell.off_percent == 0 else _short(cell.off_percent, " points" if cell.unit == "%" else " %"),
         ]
         for cell in one.cells

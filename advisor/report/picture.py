@@ -30,18 +30,15 @@ def answer_picture(
     bad: Timeline | TooLong | None = None,
     advised: str = "advised",
 ) -> tuple[tuple[blocks.Figure, ...], ...]:
-    """The figures that a page opens with, in columns; none where nothing is recommended.
+    """The figures that a page opens with, in columns.
 
     `bad`: a slow run of the best strategy.
     `shares`: of each PE, see `simulator.shares_of`; by default units alone, as far as the strategies tell them.
     `advised`: what the best strategy is called.
     """
-    best = compared.best
-    if best is None or not best.partition:
-        return ()
-    before = reference(compared)
-    names = ("" if before is None else called(before)), advised
-    known = shares or plain_shares(wording.pe_names(compared), before, best)
+    best, before = compared.best, reference(compared)
+    names = ("" if before is None else called(before.name)), advised
+    known = shares or plain_shares(compared.pes, before, best)
     runs = runs_figure(every, bad, compared, before, names)
     times = measured_figure(verification, best.name, advised=advised)
     if runs is None and times is None:
@@ -55,10 +52,10 @@ def predicted_figure(
     compared: Compared, before: Strategy | None, best: Strategy, names: tuple[str, str]
 ) -> blocks.Figure | None:
     """What both are predicted to take; none where there is one alone."""
-    if before is None or before.predicted.mean is None:
+    if before is None:
         return None
     rows = [plots.Makespan.of(name, one.predicted) for name, one in zip(names, (before, best), strict=True)]
-    drawn = plots.makespans(rows, names[1], mark=names[1], level=compared.drawn.held)
+    drawn = plots.makespans(rows, names[1], mark=names[1], level=compared.drawn.level)
     return blocks.Figure(drawn, "Predicted mean makespans; no real run has checked them.") if drawn else None
 
 
@@ -78,46 +75,34 @@ def reference(compared: Compared) -> Strategy | None:
     """What is compared with: what gains are counted from, else the slowest; None where that is the best one."""
     best, (known, _) = compared.best, wording.reference_of(compared)
     if known is None:
-        others = [one for one in compared.baselines if one.predicted.mean is not None and one != best]
-        known = max(others, key=lambda one: one.predicted.mean or 0.0, default=None)
-    return None if known is None or best is None or best.name in known.names else known
+        others = [one for one in compared.baselines if one != best]
+        known = max(others, key=lambda one: one.predicted.mean, default=None)
+    return None if known is None or best.name in known.names else known
 
 
-def called(one: Strategy) -> str:
+def called(name: str) -> str:
     """The name of a strategy in a picture."""
-    return CALLED.get(one.name, wording.clean(one.name))
+    return CALLED.get(name, wording.clean(name))
 
 
 def plain_shares(pes: Sequence[str], before: Divided | None, best: Divided) -> tuple[Share, ...]:
-    """Units alone, of the PEs that the configurations name."""
-    gets, had = _parts(best), {} if before is None else _parts(before)
+    """Units alone, of all PEs."""
+    gets, had = ({} if one is None else wording.units_by_pe(one.placement, one.partition) for one in (best, before))
     return tuple(
         Share(
-            pes[pe] if pe < len(pes) else f"PE {pe}",
+            name,
             "",
             None if before is None else sum(had.get(pe, ())),
             sum(gets.get(pe, ())),
             processes=sum(part > 0 for part in gets.get(pe, ())),
         )
-        for pe in sorted({*range(len(pes)), *gets, *had})
+        for pe, name in enumerate(pes)
     )
 
 
-def _parts(one: Divided) -> dict[int, list[int]]:
-    """Units of each process of a PE; without a placement each has its own."""
-    found: dict[int, list[int]] = {}
-    for pe, part in zip(one.placement or range(len(one.partition)), one.partition, strict=False):
-        found.setdefault(pe, []).append(part)
-    return found
-
-
-def who_figure(shares: Sequence[Share], unit: str, names: tuple[str, str], *, of: str = "PE") -> blocks.Figure | None:
-    """Who gets how much.
-
-    `of`: what each share is of.
-    """
-    rows, gathered = gathered_shares(shares)
-    of = gathered if of == "PE" else of
+def who_figure(shares: Sequence[Share], unit: str, names: tuple[str, str]) -> blocks.Figure | None:
+    """Who gets how much."""
+    rows, of = gathered_shares(shares)
     drawn = plots.shares(rows, unit=unit, of=of, names=names)
     return blocks.Figure(drawn, _who_caption(shares, rows, of)) if drawn else None
 
@@ -188,14 +173,11 @@ def measured_figure(
     ran.sort(key=lambda one: (one.name != best, one.measured_median_s or 0.0))  # the advised one stays
     shown = sorted(ran[:MOST_MAKESPANS], key=verification.index)
     drawn = plots.verification(
-        [plots.Checked.of(one, _named(one.name, best, advised)) for one in shown], from_zero=True
+        [plots.Checked.of(one, f"{advised} ({one.name})" if one.name == best else called(one.name)) for one in shown],
+        from_zero=True,
     )
     more = f" The fastest {len(shown)} of {len(ran)}, and what was advised." if len(shown) < len(ran) else ""
     return blocks.Figure(drawn, f"Real runs on this machine against what was predicted before them.{more}")
-
-
-def _named(name: str, best: str, advised: str) -> str:
-    return f"{advised} ({name})" if name == best else CALLED.get(name, name)
 
 
 # What to run

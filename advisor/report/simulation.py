@@ -29,7 +29,6 @@ from simulator import (
     process_lines,
     run,
     save_runs,
-    shares_of,
     ties,
     write_timeline,
 )
@@ -110,15 +109,6 @@ class Simulation:
     provenance: Provenance
 
 
-@dataclass(frozen=True)
-class ShownSimulation:
-    """A simulation with what its page shows beyond what `--json` prints."""
-
-    simulation: Simulation
-    compared: Compared
-    illustration: Illustration
-
-
 def simulation_of(loaded: Scenario, runs: RunSet, *, level: float = intervals.LEVEL) -> Simulation:
     """What runs of a scenario say; intervals hold with `level`."""
     pes, application = loaded.platform.pes, application_of(loaded)
@@ -145,7 +135,7 @@ def simulation_of(loaded: Scenario, runs: RunSet, *, level: float = intervals.LE
         pes=tuple(pe.name for pe in pes),
         engine=runs.engine,
         tick_s=runs.tick_s,
-        drawn=drawn_of(runs, level),
+        drawn=Drawn.of(runs, level),
         configurations=simulated,
         idle_cores=tuple(found for one in loaded.configurations if (found := idle_cores(loaded, one)) is not None),
         changes=tuple(FieldChange(one.path, one.before, one.after) for one in loaded.changes),
@@ -153,11 +143,6 @@ def simulation_of(loaded: Scenario, runs: RunSet, *, level: float = intervals.LE
         warnings=(*loaded.warnings, *([] if note is None or runs.deterministic else [note])),
         provenance=Provenance.of(runs.seed, loaded.inputs),
     )
-
-
-def drawn_of(runs: RunSet, level: float) -> Drawn:
-    """What intervals of runs rest on."""
-    return Drawn(runs.makespan_ticks.shape[1], runs.truth_count, level, runs.deterministic, runs.seed)
 
 
 def compared(scenario: Scenario, runs: RunSet, *, level: float = intervals.LEVEL) -> Compared:
@@ -170,22 +155,26 @@ def compared(scenario: Scenario, runs: RunSet, *, level: float = intervals.LEVEL
         predicted = Described.of(described)
         over = Ends(against.mean, against.low, against.high)
         entries.append(
-            Strategy(one.name, "", one.partition, one.placement, None, predicted, None, over, against.probability)
+            Strategy(one.name, None, one.partition, one.placement, None, predicted, None, over, against.probability)
         )
     pes = tuple(pe.name for pe in scenario.platform.pes)
-    return Compared(application_of(scenario), pes, fastest, tuple(entries), drawn_of(runs, level))
+    return Compared(application_of(scenario), pes, fastest, tuple(entries), Drawn.of(runs, level))
 
 
 # Page
 
 
-def simulation_page(shown: ShownSimulation, run: tuple[blocks.Command, ...] = ()) -> blocks.Page:
-    """Compared, followed in time, broken down."""
-    simulation, drawn = shown.simulation, shown.illustration
-    several = len(shown.compared.baselines) > 1
+def simulation_page(
+    simulation: Simulation, judged: Compared, drawn: Illustration, run: tuple[blocks.Command, ...] = ()
+) -> blocks.Page:
+    """Compared, followed in time, broken down.
+
+    `judged`, `drawn`: what is shown beyond what `--json` prints.
+    """
+    several = len(judged.baselines) > 1
     heading, tag = ("Configurations compared", "fastest") if several else ("Makespan", "")
     sections = (
-        strategies_section(shown.compared, heading=heading, noun="configuration", tag=tag),
+        strategies_section(judged, heading=heading, noun="configuration", tag=tag),
         timeline_section(drawn.timelines),
         _time_section(simulation),
         drawn.platform,
@@ -193,13 +182,11 @@ def simulation_page(shown: ShownSimulation, run: tuple[blocks.Command, ...] = ()
     )
     return blocks.Page(
         title=wording.asked(simulation.application),
-        answer=_answer(shown.compared),
+        answer=_answer(judged),
         facts=blocks.pairs(_facts(simulation, drawn)),
-        rows=_rows(shown.compared),
+        rows=_rows(judged),
         sections=sections,
-        picture=answer_picture(
-            shown.compared, drawn.shares, drawn.timelines, bad=drawn.bad, advised=shown.compared.recommended
-        ),
+        picture=answer_picture(judged, drawn.shares, drawn.timelines, bad=drawn.bad, advised=judged.recommended),
         run=run,
         verdict=verdict_of(simulation.warnings, drawn.shares),
         settings=", ".join(filter(None, (wording.drawn_text(simulation.drawn), f"engine {simulation.engine}"))),
@@ -226,7 +213,7 @@ def _facts(simulation: Simulation, drawn: Illustration) -> dict[str, str]:
 
 def _rows(judged: Compared) -> blocks.Table:
     """The fastest configurations."""
-    ranked = sorted(judged.baselines, key=lambda one: one.predicted.mean or 0.0)
+    ranked = sorted(judged.baselines, key=lambda one: one.predicted.mean)
     rows = [(one.name, wording.with_interval(one.predicted), wording.of_runs(one.predicted)) for one in ranked]
     columns = 2 if judged.drawn.deterministic else 3
     head = ("configuration", "mean, predicted", wording.runs_text(judged.drawn))
@@ -234,12 +221,7 @@ def _rows(judged: Compared) -> blocks.Table:
 
 
 def _answer(judged: Compared) -> str:
-    entries = sorted(
-        (one for one in judged.baselines if one.predicted.mean is not None), key=lambda one: one.predicted.mean or 0.0
-    )
-    if not entries:
-        return "Nothing was simulated."
-    best, *others = entries
+    best, *others = sorted(judged.baselines, key=lambda one: one.predicted.mean)
     takes = f"{best.name} takes {wording.with_interval(best.predicted)}, predicted"
     return f"{takes}: {_against(others)}." if others else f"{takes}."
 
@@ -294,15 +276,12 @@ def page_of_runs(
 
     `drawn`: whether it is to be written, with timelines and the platform.
     """
-    judged = compared(loaded, runs, level=simulation.drawn.held)
-    before, best = reference(judged), next(one for one in loaded.configurations if one.name == judged.recommended)
+    judged = compared(loaded, runs, level=simulation.drawn.level)
+    before = reference(judged)
     compared_with = "" if before is None else before.name
-    shown = tuple(dict.fromkeys((judged.recommended, compared_with or judged.recommended, *runs.configurations)))
-    if drawn:
-        illustrated = illustration(loaded, runs, shown, before=compared_with)
-    else:
-        illustrated = Illustration(shares=shares_of(loaded, None, best))
-    return simulation_page(ShownSimulation(simulation, judged, illustrated), run)
+    shown = judged.recommended, compared_with or judged.recommended, *runs.configurations
+    illustrated = illustration(loaded, runs, shown, before=compared_with, drawn=drawn)
+    return simulation_page(simulation, judged, illustrated, run)
 
 
 def save_simulation(

@@ -20,10 +20,8 @@ def strategies_section(
     `noun`, `tag`: what each is, and what the one named `recommended` is called.
     """
     entries = wording.strategies(compared)
-    shown = [plots.Makespan.of(one.name, one.predicted) for _, one in entries if one.predicted.mean is not None]
-    drawn = plots.makespans(shown, compared.recommended or None, mark=tag, level=compared.drawn.held, kind="strategies")
-    if not drawn:
-        return blocks.Section("baselines", heading, ())
+    shown = [plots.Makespan.of(one.name, one.predicted) for _, one in entries]
+    drawn = plots.makespans(shown, compared.recommended, mark=tag, level=compared.drawn.level, kind="strategies")
     several = f"Simulated makespan of each {noun} under the same draws. Less is better."
     figure = blocks.Figure(drawn, several if len(entries) > 1 else "Simulated makespan.")
     return blocks.Section("baselines", heading, (blocks.SideBySide(figure, (_strategies_table(compared, noun, tag),)),))
@@ -95,12 +93,8 @@ def first_rows(compared: Compared) -> blocks.Table | None:
     return blocks.table("", head, rows, text_columns=2)
 
 
-def ranking_section(compared: Compared, fronts: tuple[Front, ...], most: int = MOST_RANKED) -> blocks.Section:
+def ranking_blocks(compared: Compared, fronts: tuple[Front, ...], most: int) -> Iterator[blocks.Block]:
     """How much was simulated, ties, the best candidates and Pareto fronts."""
-    return blocks.Section("ranking", "How sure it is", tuple(_ranking(compared, fronts, most)))
-
-
-def _ranking(compared: Compared, fronts: tuple[Front, ...], most: int) -> Iterator[blocks.Block]:
     if said := wording.confirmed_text(compared):
         yield blocks.Text(f"{said}.")
     if said := wording.tie_text(compared):
@@ -114,10 +108,10 @@ def _ranking(compared: Compared, fronts: tuple[Front, ...], most: int) -> Iterat
 def _ranking_table(compared: Compared, most: int) -> blocks.Table:
     """The best candidates, and what choosing them is expected to lose to the best of those compared."""
     tied, unit, count = wording.tied_names(compared), wording.objective_unit(compared.objective), len(compared.ranking)
-    rows = [
-        [one.name, wording.with_interval(one, unit), wording.expected_text(one, tied), wording.percent(one.regret, 1)]
-        for one in compared.ranking[:most]
-    ]
+    rows = []
+    for one in compared.ranking[:most]:
+        loss = f"{wording.loss_text(one.expected_loss)}{' (tie)' if one.name in tied else ''}"
+        rows.append([one.name, wording.with_interval(one, unit), loss, wording.percent(one.regret, 1)])
     caption = f"The best {most} of {count}" if count > most else "All candidates, best first"
     note = (
         "Expected loss: what it is expected to have more than the best of those compared; within 1 % is a tie. "

@@ -219,9 +219,7 @@ def wrapped(block: Sequence[str], *, width: int) -> list[str]:
         inner = len(line) - len(line.lstrip())
         hang = line.find("  ", inner) if inner == 0 else -1
         under = len(line) - len(line[hang:].lstrip()) if 0 < hang < 12 else inner
-        lines += textwrap.wrap(
-            line, width, subsequent_indent=" " * under, break_on_hyphens=False, break_long_words=False
-        ) or [""]
+        lines += _wrap(line, width, " " * under) or [""]
     return lines
 
 

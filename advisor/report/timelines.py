@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from advisor import wording
 from simulator import (
     Message,
-    Part,
     RunSet,
     Scenario,
     Step,
@@ -36,6 +35,7 @@ MOST_OPERATIONS = 150_000
 MOMENTS = 10_000_000
 """Parts of the makespan that times are counted in."""
 MOST_PARTS = 40
+"""Of the critical path; the largest stand first."""
 MOST_LOADS = 6_000
 """Points of all loads of a page."""
 HEADING = "One replication in time"
@@ -188,10 +188,10 @@ def _timeline(scenario: Scenario, runs: RunSet, which: tuple[str, int, int], *, 
     kinds = list(dict.fromkeys(entry.operation for entry in log))
     drawn = _merged(_moments(log, kinds, makespan), MOST_BARS // share)
     waited = waited_for(scenario, runs, 0, 0, first_replication=replication)
-    used = list(dict.fromkeys(configuration.placement))
+    used, total_s = list(dict.fromkeys(configuration.placement)), makespan * runs.tick_s
     return Timeline(
         *which,
-        makespan_s=makespan * runs.tick_s,
+        makespan_s=total_s,
         moments=MOMENTS,
         pes=tuple(scenario.platform.pes[pe].name for pe in used),
         nodes=tuple(scenario.platform.pes[pe].node for pe in used),
@@ -203,7 +203,7 @@ def _timeline(scenario: Scenario, runs: RunSet, which: tuple[str, int, int], *, 
         path=_path(waited.path, makespan, MOST_STEPS // share),
         messages=_messages(waited.messages, makespan, MOST_MESSAGES // share),
         messages_left_out=max(0, len(waited.messages) - MOST_MESSAGES // share),
-        waits_for=_waits_for(waited.parts, makespan * runs.tick_s),
+        waits_for=tuple(Waited(**asdict(part), share=part.seconds / total_s) for part in waited.parts[:MOST_PARTS]),
         loads=_loads(scenario, runs, replication, MOST_LOADS // share),
     )
 
@@ -316,13 +316,6 @@ def _loads(scenario: Scenario, runs: RunSet, replication: int, most: int) -> tup
     return tuple(found)
 
 
-def _waits_for(parts: Sequence[Part], total_s: float) -> tuple[Waited, ...]:
-    """Parts of the critical path with their share of the makespan, largest first; small ones beyond many left out."""
-    return tuple(
-        Waited(**asdict(part), share=part.seconds / total_s if total_s else 0.0) for part in parts[:MOST_PARTS]
-    )
-
-
 # Shown
 
 
@@ -346,7 +339,9 @@ def _blocks(shown: Sequence[Timeline]) -> Iterator[blocks.Block]:
     same = "; the same draws for every configuration" if others and drawn else ""
     yield blocks.Text(f"This is {nearest}{same}.", quiet=True)
     if max(len(one.processes) for one in shown) > MOST_PROCESSES:
-        yield gathered_figure(first)
+        drawn_of = plots.runs([run_rows(first, first.configuration, most=MOST_PROCESSES)])
+        said = f"{len(first.processes)} processes, gathered: height: part of a row's processes that compute."
+        yield blocks.Figure(drawn_of, f"Simulated run of {first.configuration}; {said}")
     else:
         data = {"timelines": [_widget(one) for one in shown], "moments": first.moments}
         yield blocks.Widget("gantt", "Timeline", data, (_still(first),))
@@ -376,24 +371,23 @@ def _still(one: Timeline) -> blocks.Block:
 
 
 def _operations(one: Timeline) -> Iterator[dict[str, Any]]:
-    for process, flat in enumerate(one.bars):
-        at, pe = 0, one.pes[one.processes[process]]
-        for code, gap, lasts in zip(*[iter(flat)] * 3, strict=True):
-            start, at = at + gap, at + gap + lasts
+    for process in range(len(one.processes)):
+        for kind, start, end in _bars_of(one, process):
             yield {
                 "process": process,
-                "pe": pe,
-                "operation": one.kinds[code // 2],
+                "pe": one.pes[one.processes[process]],
+                "operation": kind,
                 "start_s": start * one.second,
-                "end_s": at * one.second,
+                "end_s": end * one.second,
             }
 
 
-def gathered_figure(one: Timeline) -> blocks.Figure:
-    """Nodes in place of processes, which are too many."""
-    drawn = plots.runs([run_rows(one, one.configuration, most=MOST_PROCESSES)])
-    processes = f"{len(one.processes)} processes, gathered: height: part of a row's processes that compute."
-    return blocks.Figure(drawn, f"Simulated run of {one.configuration}; {processes}")
+def _bars_of(one: Timeline, process: int) -> Iterator[tuple[str, int, int]]:
+    """Kind, begin and end of each bar of a process."""
+    at = 0
+    for code, gap, lasts in zip(*[iter(one.bars[process])] * 3, strict=True):
+        start, at = at + gap, at + gap + lasts
+        yield one.kinds[code // 2], start, at
 
 
 def run_rows(one: Timeline, title: str, *, most: int, mean_s: float | None = None, full: bool = True) -> plots.Run:
@@ -418,11 +412,7 @@ def run_rows(one: Timeline, title: str, *, most: int, mean_s: float | None = Non
 
 def _covered(one: Timeline, process: int, moments: float, *, computing: bool) -> Any:
     """Which part of each stretch of time a process computes, or does something else."""
-    bars, at = [], 0
-    for code, gap, lasts in zip(*[iter(one.bars[process])] * 3, strict=True):
-        start, at = at + gap, at + gap + lasts
-        if (one.kinds[code // 2] in COMPUTING) is computing:
-            bars.append((start, at))
+    bars = [(start, end) for kind, start, end in _bars_of(one, process) if (kind in COMPUTING) is computing]
     return plots.coverage_of(bars, moments)
 
 

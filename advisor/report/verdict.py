@@ -87,7 +87,9 @@ def verdict(
     if stated is not None:
         said = f"Stated, not measured: a speed that is {wording.percent(OFF)} off costs about {wording.percent(stated)}"
         return f"{said}{count}"
-    parts = [speeds_text(known)] if known is not None else []
+    parts = []
+    if known is not None:
+        parts = [f"speeds known to {100 * known:.2g} %" if known >= EXACT else "speeds taken as exact"]
     parts += [wording.counted(noisy, "noisy point")] if noisy else []
     if loss is None and off is None:
         said = "; ".join(filter(None, (", ".join(parts), _worst_of(warnings))))
@@ -102,11 +104,6 @@ def _usable(loss: float, off: float) -> str:
     if loss <= USABLE and off <= CLOSE:
         return "Usable"
     return "Usable with care" if loss <= WITH_CARE and off <= FAR else "Not usable yet"
-
-
-def speeds_text(known: float) -> str:
-    """How well speeds are known."""
-    return f"speeds known to {100 * known:.2g} %" if known >= EXACT else "speeds taken as exact"
 
 
 def _worst_of(warnings: Sequence[str]) -> str:

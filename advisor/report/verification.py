@@ -4,20 +4,26 @@ from collections.abc import Sequence
 
 from advisor import wording
 from advisor.report.origin import head, machine_section, provenance_section
-from advisor.report.picture import CALLED, columns, measured_figure, plain_shares, who_figure
-from advisor.report.scorecard import scorecard
+from advisor.report.picture import called, columns, measured_figure, plain_shares, who_figure
 from advisor.report.verdict import verdict
 from advisor.verification.check import Verified, VerifiedConfiguration
-from simulator import blocks, plots, units
-from simulator.calibration import Coverage
+from simulator import blocks, intervals, plots, units
+from simulator.calibration import Comparison, Coverage, coverage, kept_comparisons
 
 NOW = ("as-now", "equal", "one-per-core")
 """What people run now, by name."""
+SUBJECTS = {
+    "kernel": "runs of our kernels",
+    "command": "runs of a command",
+    "allocation": "allocations",
+    "regression": "run-time models",
+}
+"""Kinds of predictions."""
 
 
 def page_with_scorecard(verified: Verified, run: tuple[blocks.Command, ...]) -> blocks.Page:
     """The page of what was verified on this machine just now, with all that was verified here before."""
-    return verification_page(verified, scorecard(level=verified.held), run)
+    return verification_page(verified, scorecard_section(kept_comparisons(), level=verified.level), run)
 
 
 def verification_page(
@@ -25,23 +31,22 @@ def verification_page(
 ) -> blocks.Page:
     """Predicted, really run, judged.
 
-    `scorecard`: of all that was verified on this machine; see `advisor.report.scorecard`.
+    `scorecard`: of all that was verified on this machine.
     """
-    machine, repetitions = verified.provenance.machine, verified.repetitions
-    asked = verified.application
+    machine = verified.provenance.machine
     return blocks.Page(
-        title=f"{wording.asked(asked)}, really run" if asked is not None else "Advice really run",
+        title=f"{wording.asked(verified.application)}, really run",
         answer=_answer(verified),
         sections=(
             verification_section(
-                verified.configurations, verified.recommended, level=verified.held, coverage=verified.intervals
+                verified.configurations, verified.recommended, level=verified.level, coverage=verified.intervals
             ),
             *filter(None, [scorecard]),
             machine_section(machine),
             provenance_section(verified.provenance, None),
         ),
         host=machine.host if machine is not None else "",
-        settings="" if repetitions is None else f"{wording.counted(repetitions, 'repetition')} each",
+        settings=f"{wording.counted(verified.repetitions, 'repetition')} each",
         picture=_picture(verified),
         run=run,
         facts=blocks.pairs(_facts(verified)),
@@ -53,8 +58,6 @@ def verification_page(
 
 def _answer(verified: Verified) -> str:
     recommended, best = verified.recommended, verified.best_measured
-    if verified.regret is None:
-        return "Nothing was run."
     if recommended == best:
         return f"The advice held: {recommended} was the fastest of all that were really run."
     near = "The advice nearly held" if verified.within_2_percent else "The advice did not hold"
@@ -75,18 +78,17 @@ def _picture(verified: Verified) -> tuple[tuple[blocks.Figure, ...], ...]:
     if best is None:
         return columns(None, None, measured)
     had = None if before in {None, best} else before
-    asked, names = verified.application, ("" if had is None else CALLED.get(had.name, had.name), "advised")
-    who = who_figure(plain_shares(verified.pes, had, best), wording.unit_of(asked), names)
+    names = "" if had is None else called(had.name), "advised"
+    who = who_figure(plain_shares(verified.pes, had, best), wording.unit_of(verified.application), names)
     return columns(who, None, measured)
 
 
 def _facts(verified: Verified) -> dict[str, str]:
     """What was really run, and how often intervals held."""
-    held = wording.held_lines(verified.intervals, verified.held)
-    repetitions = "" if verified.repetitions is None else f"{wording.counted(verified.repetitions, 'real run')} of each"
-    error, order = verified.mean_absolute_error_percent, verified.pairs_in_order
-    off = [] if error is None else [f"predictions {wording.digits(error, 2)} % off in the mean"]
+    held, order = wording.held_lines(verified.intervals, verified.level), verified.pairs_in_order
+    off = [f"predictions {wording.digits(verified.mean_absolute_error_percent, 2)} % off in the mean"]
     off += [] if order is None else [f"{wording.percent(order)} of pairs in the predicted order"]
+    repetitions = f"{wording.counted(verified.repetitions, 'real run')} of each"
     return {"Rests on": repetitions, "Errors": ", ".join(off), "Intervals": held[0] if held else ""}
 
 
@@ -177,3 +179,54 @@ def _times(entries: Sequence[VerifiedConfiguration], interval: str) -> dict[str,
 
 def _holds(one: VerifiedConfiguration) -> str:
     return {None: wording.NOTHING, True: "yes", False: "no"}[one.interval_holds]
+
+
+# The scorecard of this machine: all that was predicted here and really run, and which intervals held
+
+
+def scorecard_section(found: Sequence[Comparison], *, level: float = intervals.LEVEL) -> blocks.Section | None:
+    """How often intervals held, in all and by kind; None of nothing."""
+    if not found:
+        return None
+    shown = (
+        blocks.Text(summary_text(found, level=level)),
+        _kinds(found, level),
+        _note(found, level),
+    )
+    return blocks.Section("scorecard", "Scorecard of this machine", shown)
+
+
+def summary_text(found: Sequence[Comparison], *, level: float) -> str:
+    """All predictions in one sentence."""
+    sittings = len({one.sitting for one in found})
+    said = f"{wording.counted(len(found), 'prediction')} in {wording.counted(sittings, 'sitting')} really run here"
+    stated = [one for one in found if one.stated]
+    held = sum(bool(one.holds(level)) for one in stated)
+    if not stated:
+        return f"{said}; none of them stated an interval."
+    return f"{said}: {wording.level_text(level)} intervals held {held} of {len(stated)}."
+
+
+def _kinds(found: Sequence[Comparison], level: float) -> blocks.Table:
+    """How often intervals held, by kind of prediction."""
+    rows = [
+        [
+            SUBJECTS.get(one.kind, one.kind),
+            str(one.seen.cases),
+            wording.NOTHING if one.seen.held is None else wording.held_text(one.seen.held),
+            *(
+                wording.NOTHING if value is None else f"{value:.1f} %"
+                for value in (one.seen.median_half_width_percent, one.seen.median_error_percent)
+            ),
+        ]
+        for one in coverage(found, level=level).kinds
+    ]
+    head = ["predicted", "cases", "held", "half-width", "error"]
+    return blocks.table(f"{wording.level_text(level)} intervals of the mean, medians", head, rows)
+
+
+def _note(found: Sequence[Comparison], level: float) -> blocks.Text:
+    """What to know before the shares are read, and lasting errors."""
+    biases = [group.bias.text for group in coverage(found, level=level).groups if group.bias]
+    said = "".join(f" A bias was seen: {text}." for text in dict.fromkeys(biases))
+    return blocks.Text(wording.HELD_NOTE + said, quiet=True)

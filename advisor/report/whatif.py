@@ -1,17 +1,20 @@
-"""A what-if on a page and on a terminal: which change pays most, all points, and what it rests on."""
+"""A what-if on a page and on a terminal: which change pays most, sliders over all points, and what it rests on."""
 
+import json
 from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
 
 from advisor import wording
-from advisor.report import whatif_words as words
 from advisor.report.origin import timeless_section
 from advisor.report.verdict import verdict
-from advisor.report.whatif_grid import grid_section
+from advisor.results import Stated
 from advisor.whatif import Findings
-from advisor.whatif.findings import Front, PointFound
-from advisor.whatif.purchases import price_unit
-from advisor.wording import counted
-from simulator import blocks, plots
+from advisor.whatif.findings import Configured, Diminishing, Front, PointFound
+from advisor.whatif.purchases import price_unit, share_text
+from advisor.wording import clean, counted
+from simulator import blocks, plots, units
 
 MOST_UPGRADES = 20
 MOST_DRAWN = 6
@@ -20,6 +23,12 @@ MOST_EXAMPLES = 3
 """Points that are named with a reason."""
 MOST_FIRST = 4
 """Points that the answer stands among."""
+MOST_BYTES = 900_000
+"""Of the data of the sliders: the page is to stay below 1.5 MB with all else in it."""
+MOST_ROWS, MOST_REASON = 400, 200
+"""Rows of the table of points, and characters of why one has no answer."""
+LITTLE = 0.01
+"""Chance below which it is written as none."""
 QUESTIONS = {
     "simulated": "the scenario's own configurations, simulated",
     "advised": "the work divided again, and what runs now",
@@ -38,7 +47,7 @@ def whatif_page(found: Findings, run: tuple[blocks.Command, ...] = ()) -> blocks
         title=f"{found.scenario}: {counted(count, 'field')} varied, {counted(len(found.points), 'point')}",
         answer=found.sentence,
         sections=(
-            grid_section(found),
+            blocks.Section("whatif", "What if", tuple(_grid(found))),
             blocks.Section("upgrades", "Which upgrade pays most", tuple(_upgrades(found))),
             blocks.Section("sensitivity", "Sensitivity", tuple(_sensitivity(found))),
             blocks.Section("costs", "What it costs", costs),
@@ -68,8 +77,8 @@ def _picture(found: Findings) -> tuple[tuple[blocks.Block, ...], ...]:
     if not ranked:
         return ()
     shown = ranked[:MOST_DRAWN]
-    rows = [plots.Apart.of(words.named(found, one), one.gain, one.together or one.gain) for one in shown]
-    figure = plots.gains(rows, level=found.drawn.held)
+    rows = [plots.Apart.of(_named(found, one), one.gain, one.together or one.gain) for one in shown]
+    figure = plots.gains(rows, level=found.drawn.level)
     of = "single changes" if alone else "points"
     first = f"The {len(shown)} {of} that gain most of {len(ranked)}" if len(shown) < len(ranked) else of.capitalize()
     caption = f"{first}, on the same draws as the scenario as it is. Thin: holds for all {found.comparisons} together."
@@ -87,10 +96,10 @@ def changes_that_pay(found: Findings) -> list[str]:
 def _facts(found: Findings) -> dict[str, str]:
     """What the points rest on, and those without an answer."""
     points, failed = counted(len(found.points), "point"), ""
-    if lost := words.failures(found):
+    if lost := _failures(found):
         failed = f"{counted(sum(len(some) for _, some in lost), 'point')} without an answer: {lost[0][0]}"
     most = found.points[found.pays_most or 0]
-    idle = {words.named(found, one): one.advice.idle for one in (*found.by_gain()[:1], most) if one.advice}
+    idle = {_named(found, one): one.advice.idle for one in (*found.by_gain()[:1], most) if one.advice}
     said = "; ".join(f"{name}: {text}" for name, text in idle.items() if text)
     return {
         "Rests on": f"{points} on the same draws: {wording.rests_text(found.drawn)}; predicted",
@@ -103,7 +112,7 @@ def _first_rows(found: Findings) -> blocks.Table | None:
     """The scenario as it is, and the points that gain most."""
     gaining = found.by_gain(every=True)[: MOST_FIRST - 1]
     rows = [
-        (words.named(found, one), words.makespan(one), wording.with_interval(one.gain, ""), words.chance(found, one))
+        (_named(found, one), _makespan(one), wording.with_interval(one.gain, ""), _chance(found, one))
         for one in (*gaining, found.points[0])
         if one.best is not None
     ]
@@ -113,8 +122,8 @@ def _first_rows(found: Findings) -> blocks.Table | None:
 def _failed(found: Findings) -> Iterator[blocks.Block]:
     """Points that have no answer, each with its reason."""
     lost = [
-        [why, str(len(points)), "; ".join(words.named(found, point) for point in points[:MOST_EXAMPLES])]
-        for why, points in words.failures(found)
+        [why, str(len(points)), "; ".join(_named(found, point) for point in points[:MOST_EXAMPLES])]
+        for why, points in _failures(found)
     ]
     if lost:
         count = sum(bool(point.error) for point in found.points)
@@ -142,8 +151,9 @@ def _upgrades(found: Findings) -> Iterator[blocks.Block]:
             'not mean that there is none: "at most" is the upper end of its interval.'
         )
         note += _other_fields({one.others for one in found.diminishing})
-        rows = [words.diminishing(one) for one in found.diminishing]
-        yield blocks.table("Where more gains nothing", words.DIMINISHING, rows, text_columns=5, note=note)
+        head = ("field", "towards what is faster", "no gain is seen", "at most", "1 % at most is left")
+        rows = [_diminishing(one) for one in found.diminishing]
+        yield blocks.table("Where more gains nothing", head, rows, text_columns=5, note=note)
 
 
 def _other_fields(others: set[str]) -> str:
@@ -155,13 +165,13 @@ def _other_fields(others: set[str]) -> str:
 def _gains(found: Findings, shown: Sequence[PointFound], *, alone: bool) -> blocks.Table:
     rows = [
         [
-            words.named(found, point),
-            words.makespan(point),
+            _named(found, point),
+            _makespan(point),
             wording.with_interval(point.gain, ""),
-            words.low_to_high(point.together),
-            words.chance(found, point),
-            *(words.run_text(point, front.of) for front in found.fronts),
-            *words.per_price(found, point),
+            _together(point),
+            _chance(found, point),
+            *(_run_text(point, front.of) for front in found.fronts),
+            *_per_price(found, point),
         ]
         for point in shown[:MOST_UPGRADES]
     ]
@@ -178,7 +188,7 @@ def _gains(found: Findings, shown: Sequence[PointFound], *, alone: bool) -> bloc
     head += [f"{front.of} of a run" for front in found.fronts]
     head += [] if found.bought is None else ["price", f"more work for each {price_unit(found.bought)}"]
     most = found.pays_most_alone if alone else found.pays_most
-    best = None if most is None else words.named(found, found.points[most])
+    best = None if most is None else _named(found, found.points[most])
     tag = "pays most alone" if alone else "pays most"
     return blocks.table(f"Predicted gain of {of}", head, rows, best=best, tag=tag, note=note)
 
@@ -195,7 +205,7 @@ def _sensitivity(found: Findings) -> Iterator[blocks.Block]:
         rows.append([one.field, said, f"{one.here.begin} to {one.here.to}", over])
     note = (
         "Elasticity: so many percent of makespan for one percent more of the field, with its "
-        f"{wording.level_text(found.drawn.held)} interval; -1 is as good as it gets for a speed that "
+        f"{wording.level_text(found.drawn.level)} interval; -1 is as good as it gets for a speed that "
         "everything waits for, 0 means that it does not matter."
     )
     note += _other_fields({one.others for one in found.elasticity})
@@ -206,14 +216,14 @@ def _sensitivity(found: Findings) -> Iterator[blocks.Block]:
 def _front_blocks(found: Findings, front: Front) -> blocks.Block:
     of, unit = front.of, front.unit
     drawn = [
-        plots.Spent(point.own.makespan_s.mean or 0.0, spent.run, point.point in front.points, point.point == 0)
+        plots.Spent(point.own.makespan_s.mean, spent.run, point.point in front.points, point.point == 0)
         for point in found.points
         if (spent := point.spent(of)) is not None and point.own is not None
     ]
     rows = []
     for point in (found.points[number] for number in front.points):
         rate = point.cost.cost_per_s if of == "cost" and point.cost else point.energy.power_w if point.energy else None
-        said = [words.named(found, point), words.makespan(point), words.run_text(point, of), wording.digits(rate, 4)]
+        said = [_named(found, point), _makespan(point), _run_text(point, of), wording.digits(rate, 4)]
         rows.append(said)
     note = "Fastest first; by mean makespans, noise not counted."
     note += f" {front.silent} points say no {of} of some PE." if front.silent else ""
@@ -222,3 +232,217 @@ def _front_blocks(found: Findings, front: Front) -> blocks.Block:
     caption = f"Every point: mean makespan, and the {of} of a run: all PEs of the platform for the whole makespan."
     figure = blocks.Figure(plots.costs(drawn, unit=unit), caption)
     return blocks.SideBySide(figure, (table,))
+
+
+# Sliders over the points, and, without a script, tables
+
+
+def _grid(found: Findings) -> Iterator[blocks.Block]:
+    """The grid to play with."""
+    (data, left_out), table = grid_data(found), _points_table(found)
+    label = "What if: sliders between the points that were simulated"
+    yield table if data is None else blocks.Widget("whatif", label, data, (table,))
+    yield from (blocks.Text(line, quiet=True) for line in left_out)
+
+
+def grid_data(found: Findings, *, most_bytes: int = MOST_BYTES) -> tuple[dict[str, Any] | None, list[str]]:
+    """What the sliders move over, and in words what is left out so that the page stays small.
+
+    First advised partitions are, then the sliders themselves.
+    """
+    if not any(point.best is not None for point in found.points):
+        return None, []
+    advised = any(point.advice for point in found.points)
+    data, left_out = _data(found, advised=advised), []
+    if advised and _bytes(data) > most_bytes:
+        data = _data(found, advised=False)
+        left_out.append("Advised partitions are left out here; the files in points/ have them.")
+    if _bytes(data) > most_bytes:
+        return None, [*left_out, "These are too many points for sliders; points.csv has all."]
+    return data, left_out
+
+
+def _bytes(data: Any) -> int:
+    return len(json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode())
+
+
+def _data(found: Findings, *, advised: bool) -> dict[str, Any]:
+    """Numbers as flat lists over the grid, the last field's fastest; None where a point has no answer."""
+    points, fields = found.points, found.grid.fields
+    numbers = np.asarray(found.grid.places).reshape(-1).tolist()
+    shown = [points[number] for number in numbers]
+    names = list(dict.fromkeys(one.name for point in points for one in point.configurations))
+    fastest = found.pays_most if found.pays_most is not None else _fastest(points)
+    data = {
+        "fields": [
+            {
+                "name": clean(field.name),
+                "stops": [clean(stop.text) for stop in field.stops],
+                "values": [stop.value for stop in field.stops] if field.numeric else None,
+                "asIs": next((place for place, stop in enumerate(field.stops) if stop.as_is), None),
+            }
+            for field in fields
+        ],
+        "level": wording.level_text(found.drawn.level),
+        "ties": [place for place, number in enumerate(numbers) if number in found.ties],
+        "names": [clean(name) for name in names],
+        "base": [_configuration(points[0], name) for name in names],
+        "baseBest": _best(points[0], names),
+        "rows": [[_configuration(point, name) for point in shown] for name in names],
+        "best": [_best(point, names) for point in shown],
+        "pays": [int(number in found.pays) for number in numbers],
+        "gain": [None if point.gain is None else _three(point.gain) for point in shown],
+        "chance": [point.chance for point in shown],
+        "fastest": numbers.index(fastest) if fastest in numbers else None,
+        "failed": {str(place): _reason(found, point)[:MOST_REASON] for place, point in enumerate(shown) if point.error},
+    }
+    spent = {of: [point.spent(of) for point in shown] for of in ("cost", "energy")}
+    more = {of: [None if one is None else _short(one.run, 5) for one in own] for of, own in spent.items() if any(own)}
+    return data | ({"advice": [_advice(point) for point in shown]} if advised else {}) | more
+
+
+def _fastest(points: Sequence[PointFound]) -> int | None:
+    known = [(point.chance, point.point) for point in points if point.chance is not None]
+    return max(known, key=lambda one: one[0])[1] if known else None
+
+
+def _best(point: PointFound, names: Sequence[str]) -> int | None:
+    return None if point.best is None else names.index(point.best)
+
+
+def _configuration(point: PointFound, name: str) -> list[float | None] | None:
+    """Mean makespan with its ends, difference to the base with its ends, ends of the gain; None for what is unknown."""
+    one = next((one for one in point.configurations if one.name == name), None)
+    return None if one is None else [*_three(one.makespan_s), *_three(one.difference_s), *_three(one.gain)[1:]]
+
+
+def _three(stated: Stated | None) -> list[float | None]:
+    """A value and the ends of its interval; None for what is not known."""
+    values = (None, None, None) if stated is None else (stated.mean, stated.low, stated.high)
+    return [None if value is None else _short(value, 6) for value in values]
+
+
+def _short(value: float, digits: int) -> float:
+    """A number with so many digits, which JSON writes in short."""
+    found = float(f"{value:.{digits}g}")
+    return int(found) if found == int(found) and abs(found) < 1e15 else found
+
+
+def _advice(point: PointFound) -> str | None:
+    advice = point.advice
+    return None if advice is None else clean(f"{advice.recommended}: {', '.join(advice.shares)}")
+
+
+def _points_table(found: Findings) -> blocks.Table:
+    """Points with their configurations, as far as there is room."""
+    points = found.points
+    every = sum(max(1, len(point.configurations)) for point in points) <= MOST_ROWS
+    shown = list(points) if len(points) <= MOST_ROWS else [points[0], *found.by_gain()[: MOST_ROWS - 1]]
+    said = wording.interval_sentence(found.drawn)
+    note = f"Differences and gains are to the scenario as it is, on the same draws. {said}"
+    if not every:
+        note = f"Each point under its best configuration, against the best one of the scenario as it is. {note}"
+    if len(shown) < len(points):
+        note = f"The {len(shown)} points that gain most of {len(points)}; points.csv has all. {note}"
+    rows = [row for point in shown for row in _rows_of(found, point, every=every)]
+    head = ["point", "changes", "configuration", "makespan", "difference", "gain", "fastest with chance"]
+    best = None if found.pays_most is None else str(found.pays_most)
+    return blocks.table("Points, predicted", head, rows, text_columns=3, best=best, tag="pays most", note=note)
+
+
+def _rows_of(found: Findings, point: PointFound, *, every: bool) -> Iterator[list[str]]:
+    head = [str(point.point), _named(found, point)]
+    if point.own is None:
+        yield [*head, "failed", *[wording.NOTHING] * 4]  # a section of its own says why
+    for one in point.configurations if every else filter(None, [point.own]):
+        against: Configured | PointFound = one if every else point
+        difference = wording.with_interval(against.difference_s, signed=True) if point.point else wording.NOTHING
+        yield [
+            *head,
+            one.name,
+            wording.with_interval(one.makespan_s),
+            difference,
+            wording.with_interval(against.gain, ""),
+            _chance(found, point) if one.name == point.best else "",
+        ]
+
+
+# In words
+
+
+def _short_paths(found: Findings) -> dict[str, str]:
+    """Each path by as many of its last parts as tell it from the others."""
+    paths = [path for field in found.grid.fields for path in field.paths]
+    short = {}
+    for path in paths:
+        parts = path.split(".")
+        tails = (".".join(parts[-count:]) for count in range(1, len(parts) + 1))
+        others = [f".{other}" for other in paths if other != path]
+        short[path] = next((tail for tail in tails if not any(other.endswith(f".{tail}") for other in others)), path)
+    return short
+
+
+def _named(found: Findings, point: PointFound) -> str:
+    """What a point changes, by short names, or that it changes nothing."""
+    paths = _short_paths(found)
+    changed = zip(point.set, point.changes, strict=True)
+    return (
+        ", ".join(f"{paths[path]}={text.partition('=')[2]}" for text, path in changed if path in point.differs)
+        or "as it is"
+    )
+
+
+def _reason(found: Findings, point: PointFound) -> str:
+    """Why a point has no answer, without the path to the scenario."""
+    text = clean(point.error)
+    before, cut, after = text.partition(f"{found.scenario}: ")
+    return after if cut and " " not in before else text
+
+
+def _failures(found: Findings) -> list[tuple[str, list[PointFound]]]:
+    """Reasons, each with the points that it kept from an answer."""
+    lost: dict[str, list[PointFound]] = {}
+    for point in found.points:
+        if point.error:
+            lost.setdefault(_reason(found, point), []).append(point)
+    return list(lost.items())
+
+
+def _makespan(point: PointFound) -> str:
+    """Mean makespan with its interval, in the unit that reads best."""
+    return wording.with_interval(None if point.own is None else point.own.makespan_s)
+
+
+def _together(point: PointFound) -> str:
+    """The interval of its gain that holds with those of all other points."""
+    ends = point.together
+    return wording.NOTHING if ends is None else units.show_range(ends.low, ends.high, unit="")
+
+
+def _chance(found: Findings, point: PointFound) -> str:
+    """The chance that no other point is faster, or that it is tied with the fastest: nobody is sure to win a tie."""
+    share, said = point.chance, wording.chance(point.chance, found.drawn)
+    if point.point not in found.ties:
+        return said
+    return f"{said} (tie)" if share is not None and LITTLE <= share <= 1 - LITTLE else "tie"
+
+
+def _diminishing(one: Diminishing) -> list[str]:
+    """A field, the values looked at, beyond which one no gain is seen, the most that may still be there, and 1 %."""
+    beyond = "every step gains" if one.beyond is None else f"beyond {one.beyond}"
+    high = None if one.rest is None else one.rest.high
+    most = wording.NOTHING if high is None else f"{100 * max(0.0, high - 1):.2g} %"
+    little = wording.NOTHING if one.little_beyond is None else f"beyond {one.little_beyond}"
+    return [one.field, f"{one.begin} to {one.to}", beyond, most, little]
+
+
+def _per_price(found: Findings, point: PointFound) -> list[str]:
+    """The price of a purchase, and what it gains for a round part of it."""
+    bought = found.bought or ()
+    return [text for one in bought if one.point == point.point for text in (f"{one.price:g}", share_text(one, bought))]
+
+
+def _run_text(point: PointFound, of: str) -> str:
+    """What a run costs or draws."""
+    spent = point.spent(of)
+    return wording.NOTHING if spent is None else wording.digits(spent.run, 4)

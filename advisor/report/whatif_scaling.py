@@ -23,7 +23,7 @@ def scaling_page(found: Scaling) -> blocks.Page:
         if one.speed_up is not None and one is not found.points[0]
     ]
     caption = "Speed-up against the fewest nodes, with its interval."
-    figure = blocks.Figure(plots.gains(named, level=found.drawn.held), caption)
+    figure = blocks.Figure(plots.gains(named, level=found.drawn.level), caption)
     shown = (blocks.SideBySide(figure, (_table(found),)),) if named else (_table(found),)
     facts = {
         "Scenario": found.scenario,
@@ -33,7 +33,11 @@ def scaling_page(found: Scaling) -> blocks.Page:
         if found.question == "advised"
         else "equal, by-speed: the faster one",
     }
-    failed = [blocks.Text(line) for line in _failed(found)]
+    failed = [
+        blocks.Text(f"failed: {wording.counted(one.step.nodes, 'node')}: {one.error}")
+        for one in found.points
+        if one.error
+    ]
     return blocks.Page(
         title=f"{found.scenario}: {found.kind} scaling",
         answer=found.sentence,
@@ -70,7 +74,3 @@ def _row(found: Scaling, one: Scaled, *, grows: bool) -> list[str]:
         "1" if first else wording.with_interval(one.speed_up, ""),
         "1" if first else wording.with_interval(one.efficiency, ""),
     ]
-
-
-def _failed(found: Scaling) -> list[str]:
-    return [f"failed: {wording.counted(one.step.nodes, 'node')}: {one.error}" for one in found.points if one.error]

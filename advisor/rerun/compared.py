@@ -12,6 +12,7 @@ from typing import Any
 from advisor.report.cluster import ClusterResult
 from advisor.report.pages import read_answer
 from advisor.rerun.kept import LIMIT_BYTES, Record
+from advisor.results import ANSWER_FILES
 from advisor.verification.check import Verified, VerifiedConfiguration
 from simulator import files
 
@@ -32,8 +33,6 @@ MOST_DIFFERENCES = 1000
 """Of those that a document lists."""
 EQUAL = 1e-9
 """Relative size to which numbers are equal: processors sum in other orders, and their logarithms end in other bits."""
-ANSWERS = {"verify": "verification.json", "quickstart": "result.json", "cluster": "cluster.json"}
-"""Command that measures -> the file of its answer."""
 _NUMBER = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?")
 """With a point or an exponent: a whole number is equal or is not."""
 
@@ -176,7 +175,7 @@ def _ratio(before: object, after: object) -> float | None:
 
 def measured_figures(record: Record, again: Path) -> tuple[Figure, ...]:
     """Figures of both answers of a command that measures, by name; those that only one has are left out."""
-    name = ANSWERS[record.command]
+    name = ANSWER_FILES[record.command]
     old, new = (dict(_figures(_answer(folder / name, record.command))) for folder in (record.folder, again))
     found = []
     for what, (value, low, high) in old.items():
@@ -209,7 +208,7 @@ def _figures(answer: Verified | ClusterResult) -> _Read:
         said = one.predicted
         if one.name not in {"equal", answer.compared.recommended}:
             continue
-        if said.mean is not None and said.low is not None and said.high is not None:
+        if said.low is not None and said.high is not None:
             yield f"predicted makespan {one.name}, s", (said.mean, said.low, said.high)
     yield from _configurations(answer.verification)
 

@@ -231,43 +231,36 @@ class Verified:
 
     format: int
     command: str
-    application: Application | None
+    application: Application
     pes: tuple[str, ...]
     recommended: str
     best_measured: str
-    regret: float | None
+    regret: float
     """How much longer the recommended configuration took than the best one measured, as a share."""
     within_2_percent: bool
     configurations: tuple[VerifiedConfiguration, ...]
-    level: float | None
+    level: float
+    """How often the stated intervals are to hold."""
     share_of_intervals_that_hold: float | None
     intervals: Coverage
-    mean_absolute_error_percent: float | None
+    mean_absolute_error_percent: float
     bias: Bias | None
     pairs_in_order: float | None
     """Of pairs that differ; None where none do."""
-    repetitions: int | None
+    repetitions: int
     repetitions_reused: int
     warnings: tuple[str, ...]
     provenance: Provenance
 
-    @property
-    def held(self) -> float:
-        """How often the stated intervals are to hold."""
-        return self.level or intervals.LEVEL
-
     def __repr__(self) -> str:
-        share = self.mean_absolute_error_percent
-        off = "" if share is None else f", predicted within {share:.1f} % in the mean"
+        off = f", predicted within {self.mean_absolute_error_percent:.1f} % in the mean"
         return (
             f"Verified(advised {self.recommended}, fastest {self.best_measured}{off}, {self.repetitions} repetitions)"
         )
 
     def __str__(self) -> str:
         """How far the advice was from the fastest, and what was predicted and measured of both."""
-        lost = (
-            "" if self.regret is None else f", {100 * self.regret:.1f} % slower than the fastest, {self.best_measured}"
-        )
+        lost = f", {100 * self.regret:.1f} % slower than the fastest, {self.best_measured}"
         first = f"{self.recommended} was advised and is the fastest of {len(self.configurations)} that really ran"
         if self.recommended != self.best_measured:
             first = f"{self.recommended} was advised{lost} of {len(self.configurations)} that really ran"

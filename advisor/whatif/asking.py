@@ -90,7 +90,7 @@ class WhatIf:
 def gains_of(found: Findings) -> plots.Drawing:
     """How many times as fast each point is."""
     rows = [plots.Apart.of(", ".join(one.set), one.gain, one.together) for one in found.points if one.set]
-    return plots.gains(rows, level=found.drawn.held)
+    return plots.gains(rows, level=found.drawn.level)
 
 
 def what_if(  # noqa: PLR0913 - one per option of the command line

@@ -80,7 +80,7 @@ class PointFound:
     @property
     def mean_s(self) -> float:
         """The least mean makespan."""
-        return min(one.makespan_s.mean or 0.0 for one in self.configurations)
+        return min(one.makespan_s.mean for one in self.configurations)
 
     @property
     def named(self) -> str:

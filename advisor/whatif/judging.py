@@ -118,9 +118,10 @@ def configured_rows(swept: Swept) -> dict[int, list[Configured]]:
     found: dict[int, list[Configured]] = {}
     for row in swept.rows:
         if not np.isnan(row["mean_s"]):
-            takes = [_known(row[f"{key}_s"]) for key in ("mean", "low", "high", "median", "run_low", "run_high")]
+            low, high, run_low, run_high = (_known(row[f"{key}_s"]) for key in ("low", "high", "run_low", "run_high"))
+            takes = Described(row["mean_s"], low, high, row["median_s"], run_low, run_high)
             apart = Ends(*(_known(row[f"difference_{key}_s"]) for key in ("mean", "low", "high")))
-            one = Configured(row["configuration"], Described(*takes), None if apart.mean is None else apart, None)
+            one = Configured(row["configuration"], takes, None if apart.mean is None else apart, None)
             found.setdefault(row["point"], []).append(one)
     return found
 

@@ -5,10 +5,9 @@ import re
 import pytest
 
 from advisor.report.html import render_page
-from advisor.report.simulation import ShownSimulation, simulation_page
 from simulator import documents
 from tests.support.browser import CHROMIUM, PHONE
-from tests.support.illustrated import simulated, without_platform
+from tests.support.illustrated import Shown, simulated, without_platform
 from tests.support.made import made as value_made
 from tests.support.pages import HOSTILE, hostile
 
@@ -29,7 +28,7 @@ def files(tmp_path_factory):
     def file(name="plain"):
         if name not in made:
             made[name] = folder / f"{name}.html"
-            made[name].write_text(render_page(simulation_page(DOCUMENTS[name]())), encoding="utf-8")
+            made[name].write_text(render_page(DOCUMENTS[name]().page), encoding="utf-8")
         return made[name]
 
     return file
@@ -41,7 +40,7 @@ def named_badly():
     for entry in document["illustration"]["timelines"]:
         entry["pes"] = [NASTY[place % len(NASTY)] for place in range(len(entry["pes"]))]
         entry["configuration"] = NASTY[1]
-    return value_made(ShownSimulation, document)
+    return value_made(Shown, document)
 
 
 DOCUMENTS = {"plain": lambda: simulated()[2], "hostile": named_badly}

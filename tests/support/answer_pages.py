@@ -13,8 +13,7 @@ from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.html import render_page
 from advisor.report.illustrated import NOTHING, illustration
 from advisor.report.jobs import SettingFacts, figures, jobs_page, ran_jobs
-from advisor.report.scorecard import scorecard_section
-from advisor.report.verification import verification_page
+from advisor.report.verification import scorecard_section, verification_page
 from advisor.verification.check import Verified
 from simulator import Estimates, Policy, blocks, load_scenario, make_stream, run_jobs
 from simulator.calibration import Comparison

@@ -1,15 +1,29 @@
 """Simulations as commands hand them to the page, of shipped scenarios."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from advisor.report.illustrated import illustration
+from advisor.report.illustrated import Illustration, illustration
 from advisor.report.picture import reference
-from advisor.report.simulation import ShownSimulation, compared, simulation_of, simulation_page
+from advisor.report.simulation import Simulation, compared, simulation_of, simulation_page
+from advisor.results import Compared
 from simulator import blocks, load_scenario, run
 
 TUTORIAL = Path(__file__).parents[2] / "scenarios" / "tutorial"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the page of a simulation is made of."""
+
+    simulation: Simulation
+    compared: Compared
+    illustration: Illustration
+
+    @property
+    def page(self):
+        return simulation_page(self.simulation, self.compared, self.illustration)
 
 
 @cache
@@ -21,12 +35,12 @@ def simulated(name="shared-pes.yaml", replications=None):
     before = reference(judged)
     names = (judged.recommended, *runs.configurations)
     drawn = illustration(scenario, runs, names, before="" if before is None else before.name)
-    return scenario, runs, ShownSimulation(simulation_of(scenario, runs), judged, drawn)
+    return scenario, runs, Shown(simulation_of(scenario, runs), judged, drawn)
 
 
 def simulated_page(name="shared-pes.yaml", replications=None):
     """The page of `simulate -o`, with the platform."""
-    return simulation_page(simulated(name, replications)[2])
+    return simulated(name, replications)[2].page
 
 
 def without_platform(shown):

@@ -1,6 +1,6 @@
 """Documents as pages and terminals show them."""
 
-from advisor.report import pages, whatif_grid
+from advisor.report import pages, whatif
 from advisor.report.advice import advice_page
 from advisor.report.html import render_page
 from advisor.report.strategies import MOST_RANKED
@@ -39,4 +39,4 @@ def whole(page, *, width=10_000):
 
 
 def grid_data(document, **more):
-    return whatif_grid.grid_data(answer(document), **more)
+    return whatif.grid_data(answer(document), **more)

@@ -4,7 +4,7 @@ from advisor.advise.explanation import Explanation
 from advisor.advise.measured_again import MeasuredAgain
 from advisor.report.explanation import (
     again_lines,
-    doubt_section,
+    doubt_blocks,
     doubt_sentence,
     next_lines,
     next_rows,
@@ -66,7 +66,7 @@ def test_nothing_doubted():
     assert next_lines(told)[0] == "Measure next: nothing; none of the models states a doubt"
     few = document(doubt=None, measure_next=asked | {"doubted": True})
     assert next_lines(few)[0].endswith("one truth tells nothing of doubt; ask for more replications")
-    assert not doubt_section(told).blocks
+    assert not list(doubt_blocks(told))
     assert doubt_sentence(made(Explanation, {})) == ""
 
 
@@ -111,4 +111,4 @@ def test_what_was_measured_again():
     assert lines[1].startswith("  before joint: 3 + 5; 2")
     assert [line[-20:] for line in lines[1:3]] == ["expected loss 0.80 %", "expected loss 0.30 %"]
     assert lines[3] == "  in the scenario: platform.nodes.0.x=a"
-    assert "Measured again" in str(doubt_section(document(), again))
+    assert "Measured again" in str(list(doubt_blocks(document(), again)))

@@ -8,9 +8,8 @@ import pytest
 
 from advisor import advice_of, explain, recommend
 from advisor.report.html import render_page
-from advisor.report.simulation import ShownSimulation, simulation_page
 from simulator import documents, load_scenario
-from tests.support.illustrated import TUTORIAL, simulated, simulated_page, without_platform
+from tests.support.illustrated import TUTORIAL, Shown, simulated, simulated_page, without_platform
 from tests.support.made import made
 from tests.support.pages import HOSTILE, Page, hostile, words
 from tests.support.rendered import page_of, render_html
@@ -94,7 +93,7 @@ def test_a_domain_that_binds_is_on_the_page():
 def test_no_name_from_outside_becomes_markup(name, advised):
     if name == "simulated":
         document = documents.to_dict(without_platform(simulated()[2]))
-        pages = [simulation_page(made(ShownSimulation, one)) for one in (document, hostile(document))]
+        pages = [made(Shown, one).page for one in (document, hostile(document))]
     else:
         document = advised if name == "advised" else verified()
         pages = [page_of(one | {"command": document["command"]}) for one in (document, hostile(document))]

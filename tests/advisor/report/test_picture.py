@@ -10,8 +10,8 @@ from advisor import Advice, plot, recommend
 from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.explanation import explanation_section
 from advisor.report.picture import answer_picture, launch_lines
-from advisor.report.scorecard import scorecard_section, summary_text
 from advisor.report.verdict import speeds_line, stated_cost, verdict
+from advisor.report.verification import scorecard_section, summary_text
 from simulator import Share, load_scenario, plots
 from simulator.base.figures import label
 from simulator.base.units import show_duration
