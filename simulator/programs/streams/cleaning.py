@@ -158,15 +158,13 @@ def _not_larger(raw: RawJobs, sizes: Floats, machine: int) -> RawJobs:
 
 
 def _strong(raw: RawJobs, machine: int) -> RawJobs:
+    if not np.any(raw.of("requested time") > 0):
+        how = "state no requested time, as all do: the run time of each is planned with"
+        raw = raw.changed(raw.of("run time") > 0, how, requested_time=raw.of("run time"))
     got, asked = raw.of("allocated processors"), raw.of("requested processors")
     raw = _not_larger(raw, np.maximum(got, asked), machine)
     raw = raw.without((raw.of("allocated processors") <= 0) & (raw.of("requested processors") <= 0), "no processors")
     raw = raw.without(raw.of("run time") <= 0, "no run time above 0 s")
-    limits = raw.of("requested time") > 0
-    if not limits.any():
-        raw = raw.changed(
-            ~limits, "state no requested time: the run time of each is planned with", requested_time=raw.of("run time")
-        )
     raw = raw.without(raw.of("requested time") <= 0, "no requested time above 0 s")
     raw = raw.without(raw.of("submission time") < 0, "no submission at 0 s or later")
     got, asked = raw.of("allocated processors"), raw.of("requested processors")

@@ -199,7 +199,8 @@ def _without_more(block: bytes) -> tuple[bytes, int]:
     starts, ends, counts = _cells(block)
     jobs = counts > 0
     wide = int(counts.max(initial=0))
-    if wide <= len(FIELDS) or np.any(counts[jobs] != wide):
+    several = jobs.sum() > 1 and len(FIELDS) < wide < 2 * len(FIELDS)  # else a line may hold two jobs, or be torn
+    if not several or b";" in block or np.any(counts[jobs] != wide):
         return block, len(FIELDS)
     edges = np.zeros(len(block) + 1, dtype=np.int64)
     edges[starts.reshape(-1, wide)[:, len(FIELDS)]] += 1

@@ -49,7 +49,7 @@ def test_strong_drops_with_a_count(tmp_path, why):
 def test_strong_takes_run_times_for_limits_where_no_job_has_one(tmp_path):
     found = cleaned(tmp_path, "strong", (0, 10, 1, 1, -1), (1, 0, 1, 1, -1), (2, 30, 1, 1, 0))
     assert found.limit_s.tolist() == found.run_s.tolist() == [10, 30]
-    assert "2 jobs state no requested time: the run time of each is planned with" in found.notes
+    assert "2 jobs state no requested time, as all do: the run time of each is planned with" in found.notes
 
 
 @pytest.mark.parametrize("cleaning", ["strong", "pyss"])
