@@ -53,7 +53,7 @@ LINES = {
     "advisor/verification advisor/whatif": (3_935, 3_654),
     "advisor/quickstart advisor/cluster": (1_145, 900),
     "advisor/jobs": (2_455, 2_205),
-    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_952, 5_140),
+    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_954, 5_140),
     "advisor/reproduce": (1_976, 1_980),
     "advisor/cli": (6_316, 5_052),
 }

@@ -172,7 +172,7 @@ class Compared:
         if count < FEWEST_DRAWS:
             return f"{count} draws are too few for an interval; take {FEWEST_DRAWS} or more"
         if self.units < FEWEST_UNITS:
-            return f"the stream is as {self.units:.3g} {self.draws}, too few for an interval; {FEWEST_UNITS} are needed"
+            return f"the log's {self.draws} count as {self.units:.3g}, and an interval needs {FEWEST_UNITS}"
         return None
 
     @property

@@ -125,6 +125,8 @@ def _facts(found: Comparison, answered: JobsCompared | JobsAdvised) -> blocks.Pa
     test, done = answered.backtest, answered.effects
     facts["Besides"] = "" if done is None else done.sentence
     facts["Log"] = test.sentence if test is not None and test.agrees else ""
+    if test is None and found.draws not in {"loads", "streams"}:
+        facts["Log"] = "tells too few waits to say whether the simulation is right for it"
     return blocks.pairs(facts | {"slurm.conf": "; ".join(answered.slurm_conf)})
 
 
