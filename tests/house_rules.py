@@ -36,7 +36,7 @@ CLOCKS = {
 }
 
 LINES = {
-    "simulator/base": (5_104, 3_704),
+    "simulator/base": (5_106, 3_704),
     "simulator/models": (11_919, 11_719),
     "simulator/load_traces": (2_050, 2_030),
     "simulator/platform": (5_181, 4_771),
@@ -53,7 +53,7 @@ LINES = {
     "advisor/verification advisor/whatif": (3_935, 3_654),
     "advisor/quickstart advisor/cluster": (1_145, 900),
     "advisor/jobs": (2_455, 2_205),
-    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_954, 5_140),
+    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_960, 5_140),
     "advisor/reproduce": (1_976, 1_980),
     "advisor/cli": (6_316, 5_052),
 }

@@ -104,6 +104,7 @@ def _around(
         picture=tuple((figure,) for figure in picture),
         run=run,
         facts=_facts(found, answered),
+        told=_told(answered),
         verdict=verdict(crowded),
         **head(answered.command, crowded, answered.provenance),
     )
@@ -119,15 +120,20 @@ def _drawn(found: Comparison) -> str:
 
 def _facts(found: Comparison, answered: JobsCompared | JobsAdvised) -> blocks.Pairs:
     """What the numbers rest on."""
-    facts = {"Rests on": f"{_title(found)}, predicted; {_drawn(found)}, {KINDS[found.draws]}"}
+    rests = f"{_title(found)}, predicted; {_drawn(found)}, {KINDS[found.draws]}"
+    judged = isinstance(answered, JobsCompared) or answered.backtest is not None or found.draws in {"loads", "streams"}
+    untold = "" if judged else "tells too few waits to say whether the simulation is right for it"
+    return blocks.pairs({"Rests on": rests, "Log": untold})
+
+
+def _told(answered: JobsCompared | JobsAdvised) -> blocks.Pairs:
+    """What the change that pays most does besides, whether the log is simulated rightly, and what Slurm is set to."""
     if isinstance(answered, JobsCompared):
-        return blocks.pairs(facts)
+        return blocks.pairs({})
     test, done = answered.backtest, answered.effects
-    facts["Besides"] = "" if done is None else done.sentence
-    facts["Log"] = test.sentence if test is not None and test.agrees else ""
-    if test is None and found.draws not in {"loads", "streams"}:
-        facts["Log"] = "tells too few waits to say whether the simulation is right for it"
-    return blocks.pairs(facts | {"slurm.conf": "; ".join(answered.slurm_conf)})
+    log = test.sentence if test is not None and test.agrees else ""
+    besides = "" if done is None else done.sentence
+    return blocks.pairs({"Besides": besides, "Log": log, "slurm.conf": "; ".join(answered.slurm_conf)})
 
 
 def _backtest_section(test: Backtest) -> blocks.Section:

@@ -45,7 +45,7 @@ def render_first(page: blocks.Page, written: Mapping[str, str], *, width: int) -
 
 def _words_of(page: blocks.Page, width: int, most: int, of_fact: int, count: int) -> list[str]:
     """The answer and the first facts, in so many lines each at most."""
-    facts = page.facts.items[:count]
+    facts = (*page.facts.items, *page.told.items)[:count]
     return [
         *_cut(page.answer, width, most),
         *(line for name, text in facts for line in _cut(text, width, of_fact, name)),

@@ -151,6 +151,8 @@ class Page:
     """What to run now, the first one shown, the others folded."""
     facts: Pairs = field(default_factory=lambda: Pairs(()))
     """What an answer needs beside it, a line each: times as now and as advised, and what they rest on."""
+    told: Pairs = field(default_factory=lambda: Pairs(()))
+    """Further ones of a terminal, which a page has in its sections."""
     rows: Table | None = None
     """The few rows that the answer stands among, the most important first."""
 

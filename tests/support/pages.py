@@ -46,7 +46,7 @@ def words(page: Page, tag: str) -> list[str]:
 def hostile(value):
     """The document with every word in it replaced, names that link its parts excepted."""
     if isinstance(value, dict):
-        return {key: hostile(part) if key not in {"operation", "recommended"} else part for key, part in value.items()}
+        return {key: hostile(part) if key != "operation" else part for key, part in value.items()}
     if isinstance(value, list):
         return [hostile(part) for part in value]
     return value + HOSTILE if isinstance(value, str) and value not in {"", "functional", "fair"} else value
