@@ -69,9 +69,8 @@ class Rules:
     slurm: Path | None = option(
         "Slurm's own policy: slurm.conf or what scontrol show config printed.", only_without("policy"), **INPUT
     )
-    accounts: list[Path] | None = option(
-        "What sacctmgr -P show assoc or show qos printed. Repeatable.", only_with("slurm"), metavar="FILE"
-    )
+    accounts: Path | None = option("What sacctmgr -P show assoc printed.", only_with("slurm"), **INPUT)
+    qos: Path | None = option("What sacctmgr -P show qos printed.", only_with("slurm"), **INPUT)
     candidates: Literal["order", "shortest"] = option(
         "How easy tries those that may pass: as queued, or shortest first.",
         only_without("policy"),
@@ -165,7 +164,7 @@ def run(
 
     check_endings({"timeline": (told.timeline, simulator.JOB_TIMELINES), "jobs": (told.jobs, simulator.JOB_FILES)})
     simulator.job_metrics.check_warm_up(told.warm_up)
-    policy, said = (_policy(rules), []) if rules.slurm is None else _slurm(rules.slurm, rules.accounts or [])
+    policy, said = (_policy(rules), []) if rules.slurm is None else _slurm(rules.slurm, rules.accounts, rules.qos)
     on = read_platform(asked.platform, asked.procs)
     stream = read_jobs(log, asked.clean, asked.first, asked.procs, on)
     stream = replace(stream, notes=(*stream.notes, *said))
@@ -264,11 +263,11 @@ def _policy(rules: Rules) -> "simulator.Policy":
     return own_policy(rules.own, processors=rules.processors, same_second=rules.same_second)
 
 
-def _slurm(path: Path, accounts: list[Path]) -> "tuple[simulator.Policy, list[str]]":
+def _slurm(path: Path, *tables: Path | None) -> "tuple[simulator.Policy, list[str]]":
     """What slurm.conf and sacctmgr state, and what of it is not modelled."""
     policy, notes = simulator.read_slurm_policy(path)
-    for one in accounts:
-        policy = simulator.with_accounts(policy, one)
+    for one in tables:
+        policy = policy if one is None else simulator.with_accounts(policy, one)
     return policy, notes
 
 

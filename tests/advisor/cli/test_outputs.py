@@ -24,6 +24,7 @@ READ = {
     "path",
     "neighbours",
     "against",
+    *("slurm", "accounts", "qos"),
     "swept",
     "log",
     "platform",

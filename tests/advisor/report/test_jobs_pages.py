@@ -145,14 +145,14 @@ def test_what_is_simulated_wrongly_is_said_first_and_warned_of():
         "2 h now), 3 of 12 users."
     )
     end = f"Simulated, {advised()['sentence']}; the queue drains with 120 PEs"
-    assert dict(page.facts.items)["Besides"] == besides
+    assert dict(page.told.items)["Besides"] == besides
     assert page.answer.endswith(f"{needed} {end}")
     assert "the log has 2 queues, which are taken as one" in page.warnings
     assert page_of(advised()).answer == f"{needed} {end}"
     right = page_of(advised() | {"capacity": [], "drains_from": [], "effects": None})
     assert right.answer == advised()["sentence"]
-    assert "sched/builtin" in dict(right.facts.items)["slurm.conf"]
-    assert dict(right.facts.items)["Log"].startswith("The simulation is right for this log")
+    assert "sched/builtin" in dict(right.told.items)["slurm.conf"]
+    assert dict(right.told.items)["Log"].startswith("The simulation is right for this log")
     assert rows_of(page, "Waits by size and partition")["2 to 7 PEs"] == ("500", "1 h 57 min", "11 min 40 s")
 
 
