@@ -108,7 +108,7 @@ def _groups(names: Sequence[str], group: NDArray[np.int64], before: Floats, afte
 def slurm_lines(policy: Policy) -> tuple[str, ...]:
     """What slurm.conf says for a policy, and what is not the same there; nothing for one that Slurm does not have.
 
-    Slurm makes the plan of all jobs anew at each pass of its backfilling, every `bf_interval` seconds.
+    Slurm plans all jobs again at each pass of its backfilling, every `bf_interval` seconds.
     """
     if policy.backfill == "slurm":
         return written_lines(policy)
@@ -118,14 +118,15 @@ def slurm_lines(policy: Policy) -> tuple[str, ...]:
     basic = "PriorityType=priority/basic"
     if policy.backfill == "none":
         return "SchedulerType=sched/builtin", basic
-    reserve = {"easy": "bf_job_part_count_reserve=1", "conservative": "bf_job_part_count_reserve=0"}
-    reserve["replanned"] = reserve["conservative"]
-    lines = (
-        f"SchedulerType=sched/backfill\nSchedulerParameters={reserve[policy.backfill]},bf_continue,bf_max_job_test=1000"
-    )
+    reserved = 1 if policy.backfill == "easy" else 0  # jobs of a partition that hold a promise; 0: all
     remark = {
         "easy": "# one reservation for the first job of each partition; passes come every bf_interval (30 s)",
-        "conservative": "# Slurm keeps no promise: it makes all anew at each pass, every bf_interval (30 s)",
-        "replanned": "# all promises are made anew at each pass, every bf_interval (30 s), not at each end of a job",
+        "conservative": "# Slurm keeps no promise: it plans all jobs again at each pass, every bf_interval (30 s)",
+        "replanned": "# all jobs are planned again at each pass, every bf_interval (30 s), not at each end of a job",
     }
-    return *lines.split("\n"), basic, remark[policy.backfill]
+    return (
+        "SchedulerType=sched/backfill",
+        f"SchedulerParameters=bf_job_part_count_reserve={reserved},bf_continue,bf_max_job_test=1000",
+        basic,
+        remark[policy.backfill],
+    )

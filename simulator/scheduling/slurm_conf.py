@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,16 @@ __all__ = ["read_slurm_policy", "with_accounts", "written_lines", "written_polic
 
 MINUTE_S = 60
 WEIGHTS = {
-    "priorityweightage": "weight_age",
-    "priorityweightfairshare": "weight_fair_share",
-    "priorityweightjobsize": "weight_job_size",
-    "priorityweightpartition": "weight_partition",
-    "priorityweightqos": "weight_qos",
+    "PriorityWeightAge": "weight_age",
+    "PriorityWeightFairshare": "weight_fair_share",
+    "PriorityWeightJobSize": "weight_job_size",
+    "PriorityWeightPartition": "weight_partition",
+    "PriorityWeightQOS": "weight_qos",
 }
 TIMES = {
-    "prioritymaxage": "max_age_s",
-    "prioritydecayhalflife": "half_life_s",
-    "prioritycalcperiod": "calc_period_s",
+    "PriorityMaxAge": "max_age_s",
+    "PriorityDecayHalfLife": "half_life_s",
+    "PriorityCalcPeriod": "calc_period_s",
 }
 PARAMETERS = {
     "bf_interval": ("bf_interval_s", 1),
@@ -58,7 +59,8 @@ def read_slurm_policy(path: Path) -> tuple[Policy, list[str]]:
             factors[pairs["partitionname"]] = to_whole(pairs.get("priorityjobfactor", "1")) or 1
         else:
             settings |= pairs
-    if not settings.keys() & {*WEIGHTS, *TIMES, "prioritytype", "schedulertype", "schedulerparameters"}:
+    known = {key.lower() for key in (*WEIGHTS, *TIMES, "PriorityType", "SchedulerType", "SchedulerParameters")}
+    if not settings.keys() & known:
         raise ScenarioError(f"{path}: priorities and scheduling are not in it; give slurm.conf or scontrol show config")
     return written_policy(settings, str(path), factors)
 
@@ -71,16 +73,20 @@ def written_policy(
     faults, asked = list[str](), _pairs(settings.get("schedulerparameters", ""))
 
     def read(field: str, name: str, text: str | None, value: Callable[[str], float | None], unit: int = 1) -> None:
-        number = None if text is None else value(text)
+        try:
+            number = None if text is None else value(text)
+        except ScenarioError as error:
+            faults.extend(error.lines)
+            return
         if number is not None and number >= 0:
             given[field] = int(number) * unit
         elif text is not None:
             faults.append(f"{place}: {name}: {text[:40]!r} is not read; write a number from 0 on")
 
     for key, field in WEIGHTS.items():
-        read(field, key, settings.get(key), to_whole)
+        read(field, key, settings.get(key.lower()), to_whole)
     for key, field in TIMES.items():
-        read(field, key, settings.get(key), lambda text: slurm_seconds(text, place))
+        read(field, key, settings.get(key.lower()), partial(slurm_seconds, where=f"{place}: {key}"))
     for name, (field, unit) in PARAMETERS.items():
         read(field, name, asked.get(name), to_whole, unit)
     if faults:
@@ -106,7 +112,7 @@ def written_lines(policy: Policy) -> tuple[str, ...]:
         return (*lines, basic) if policy.order == "fcfs" else ()
     weights = [f"{name}={getattr(slurm, field)}" for name, field in WEIGHTS.items()]
     times = [f"{name}={getattr(slurm, field) // MINUTE_S}" for name, field in TIMES.items()]
-    small = f"priorityfavorsmall={'yes' if slurm.favor_small else 'no'}"
+    small = f"PriorityFavorSmall={'yes' if slurm.favor_small else 'no'}"
     return *lines, "PriorityType=priority/multifactor", *weights, *times, small
 
 

@@ -98,7 +98,7 @@ def test_run_times_are_longer_than_a_job_has_lasted_and_end_at_the_limit():
 
 
 def test_running_jobs_stay_on_their_nodes():
-    """Placed anew, the job of four would take the small node, and two cores of the large one would be free at once."""
+    """Placed again, the job of four would take the small node, and two cores of the large one would be free at once."""
     one = np.ones(2, dtype=np.int64)
     nodes = JobNodes(("n1", "n2"), np.array([4, 5]), 2**40 * one, 0 * one, one)
     made = make_stream(

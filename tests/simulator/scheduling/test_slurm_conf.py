@@ -80,11 +80,9 @@ def test_a_plain_configuration_is_first_come_first_served(tmp_path, line, words)
 
 def test_all_faults_are_named_at_once(tmp_path):
     with pytest.raises(ScenarioError) as error:
-        read(tmp_path, "PriorityWeightAge=much\nSchedulerParameters=bf_window=-3\n")
-    assert [line.rpartition(": ")[0].rpartition(": ")[2] for line in error.value.lines] == [
-        "priorityweightage",
-        "bf_window",
-    ]
+        read(tmp_path, "PriorityWeightAge=much\nPriorityCalcPeriod=-1\nSchedulerParameters=bf_window=-3\n")
+    keys = [line.rpartition(": ")[0].rpartition(": ")[2] for line in error.value.lines]
+    assert keys == ["PriorityWeightAge", "PriorityCalcPeriod", "bf_window"]
 
 
 def test_shares_and_qos_come_from_sacctmgr(tmp_path):
