@@ -1,0 +1,207 @@
+"""What the ranks of an MPI program did, call by call, as columns; a folder holds it.
+
+Collectives stay collectives: which messages they are made of is chosen when a recording is simulated. Wildcards are
+recorded as who it was. Of several recordings of one program the calls are the same and are kept once; what the ranks
+computed between them is kept of each.
+"""
+
+import io
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.base import files
+from simulator.base.arrays import Floats, Ints
+from simulator.base.documents import Record, by_field, read_format
+from simulator.base.errors import ScenarioError
+
+FORMAT = 1
+WRITER = "apportion mpi record"
+DESCRIPTION, ACTIONS = "recording.json", "actions.npz"
+MAX_BYTES = 4 << 30
+"""Of the file of actions."""
+
+
+class Action(IntEnum):
+    """What a rank did; see `Recording` for the columns of each."""
+
+    COMPUTE = 0
+    SLEEP = 1
+    SEND = 2
+    RECV = 3
+    EXCHANGE = 4
+    POST_SEND = 5
+    POST_RECV = 6
+    WAIT = 7
+    BARRIER = 8
+    BCAST = 9
+    REDUCE = 10
+    ALLREDUCE = 11
+    SCAN = 12
+    EXSCAN = 13
+    GATHER = 14
+    SCATTER = 15
+    ALLGATHER = 16
+    ALLTOALL = 17
+    ALLTOALLV = 18
+    REDUCE_SCATTER = 19
+
+
+COLLECTIVES = range(Action.BARRIER, Action.REDUCE_SCATTER + 1)
+ROOTED = (Action.BCAST, Action.REDUCE, Action.GATHER, Action.SCATTER)
+
+
+@dataclass(frozen=True)
+class Described(Record):
+    """What a recording says besides its actions."""
+
+    program: str
+    """The command that was run, or the file that was imported."""
+    library: str = ""
+    """MPI library and version."""
+    host: str = ""
+    """Machine on which the ranks ran."""
+    sites: tuple[str, ...] = ()
+    """Call sites by number, such as `solve+0x1f2 (MPI_Recv)`."""
+    unknown: Mapping[str, int] = field(default_factory=dict)
+    """Calls that the recorder does not understand, and how often they were made: the program cannot be simulated."""
+    warnings: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Actions of all ranks, rank after rank, each rank's in order; N actions, P ranks, C computations, K recordings.
+
+    | action | partner | source | amount |
+    |---|---|---|---|
+    | COMPUTE | | | CPU seconds, the median of the recordings |
+    | SLEEP | | | seconds |
+    | SEND | receiver | | bytes |
+    | RECV | sender | | bytes |
+    | EXCHANGE | receiver, -1 nobody | sender, -1 nobody | bytes sent |
+    | POST_SEND | receiver | request | bytes |
+    | POST_RECV | sender | request | bytes |
+    | WAIT | | request | |
+    | BARRIER | | | |
+    | BCAST | root | | bytes of the whole |
+    | REDUCE | root | | bytes of one rank's data |
+    | ALLREDUCE, SCAN, EXSCAN | | | bytes of one rank's data |
+    | GATHER, SCATTER | root | | bytes of this rank's part |
+    | ALLGATHER | | | bytes of this rank's part |
+    | ALLTOALL | | | bytes for each rank of the communicator |
+    | ALLTOALLV | | row of `parts` | bytes that this rank sends in all |
+    | REDUCE_SCATTER | | | bytes of this rank's part of the result |
+
+    Partners and roots are ranks of the world. Columns without a meaning hold -1 (partner, source) or 0. A request is a
+    small number of its rank, free again after its wait.
+    """
+
+    first: Ints
+    """Where each rank's actions begin, and the end; (P+1,)."""
+    action: NDArray[np.int8]
+    partner: NDArray[np.int32]
+    source: NDArray[np.int32]
+    tag: NDArray[np.int32]
+    communicator: NDArray[np.int32]
+    """Place in `communicators`; 0 is the world."""
+    mode: NDArray[np.int8]
+    """Of what is sent: 0 standard or ready, 1 synchronous, 2 buffered."""
+    amount: Floats
+    site: NDArray[np.int32]
+    """Place in `described.sites`, of a computation that of the call that ends it; -1 unknown."""
+    computed_s: Floats
+    """CPU seconds of each computation in each recording; (K, C)."""
+    members_first: Ints
+    """Where the ranks of each communicator begin in `members`, and the end."""
+    members: Ints
+    """Ranks of the world in the order of the communicator."""
+    parts_first: Ints
+    """Where each row of `parts` begins, and the end."""
+    parts: Floats
+    """Bytes for each rank of the communicator of an ALLTOALLV."""
+    memory_bytes: Ints
+    """The most memory that each rank held; 0 unknown; (P,)."""
+    clock_s: Floats
+    """Seconds by the clock that each rank took in each recording, 0 unknown; (K, P)."""
+    described: Described
+
+    @property
+    def ranks(self) -> int:
+        """P."""
+        return int(self.first.size - 1)
+
+    @property
+    def rank(self) -> NDArray[np.int32]:
+        """The rank of each action; (N,)."""
+        return np.repeat(np.arange(self.ranks, dtype=np.int32), np.diff(self.first))
+
+    def group(self, communicator: int) -> Ints:
+        """Ranks of the world in a communicator."""
+        return self.members[self.members_first[communicator] : self.members_first[communicator + 1]]
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """What a folder holds.
+
+        Raises ScenarioError if it holds no recording, or one of another format, cut off or damaged.
+        """
+        place = Path(folder)
+        described = read_format(
+            Described, files.read_json(place / DESCRIPTION), place / DESCRIPTION, newest=FORMAT, writer=WRITER
+        )
+        data = files.read_bytes(place / ACTIONS, limit_bytes=MAX_BYTES)
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+                columns = {name: arrays[name] for name in COLUMNS}
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise ScenarioError(f"{place / ACTIONS}: it is cut off or damaged; record the program again") from error
+        made = cls(**columns, described=described)
+        made.check(place)
+        return made
+
+    def save(self, folder: str | Path) -> None:
+        """Write it into a folder, the actions first."""
+        files.make_folder(Path(folder))
+        packed = io.BytesIO()
+        np.savez(packed, allow_pickle=False, **{name: getattr(self, name) for name in COLUMNS})
+        files.write_bytes(Path(folder) / ACTIONS, packed.getvalue())
+        document = {"format": FORMAT, "kind": "recording"} | by_field(self.described)
+        files.write_json(Path(folder) / DESCRIPTION, document)
+
+    def check(self, place: str | Path) -> None:
+        """Refuse columns that do not fit each other: see `load`."""
+        actions, ranks = self.action.size, self.ranks
+        lengths = {getattr(self, name).shape for name in BY_ACTION}
+        computations = int(np.count_nonzero(self.action == Action.COMPUTE))
+        sound = (
+            lengths == {(actions,)}
+            and ranks > 0
+            and self.first[0] == 0
+            and self.first[-1] == actions
+            and bool(np.all(np.diff(self.first) >= 0))
+            and self.computed_s.ndim == 2
+            and self.computed_s.shape[1] == computations
+            and self.memory_bytes.shape == (ranks,)
+            and self.clock_s.shape == (self.computed_s.shape[0], ranks)
+            and bool(np.all((self.partner >= -1) & (self.partner < ranks)))
+            and bool(np.all(np.isfinite(self.amount) & (self.amount >= 0)))
+        )
+        if not sound:
+            raise ScenarioError(f"{place}: its columns do not fit each other; record the program again")
+
+    def with_computing(self, computed_s: Floats) -> "Recording":
+        """The same calls with other computing; (K, C) CPU seconds, the median stands in `amount`."""
+        amount = self.amount.copy()
+        amount[self.action == Action.COMPUTE] = np.median(computed_s, axis=0)
+        return replace(self, amount=amount, computed_s=computed_s)
+
+
+COLUMNS = tuple(one.name for one in fields(Recording) if one.name != "described")
+BY_ACTION = "action", "partner", "source", "tag", "communicator", "mode", "amount", "site"
