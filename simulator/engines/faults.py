@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Iterable
 
+import numpy as np
+
 from simulator.base.errors import ScenarioError, SimulationError, TraceError
 from simulator.engines.costs import Costs
 from simulator.platform.nodes import Platform
@@ -77,13 +79,25 @@ def describe(costs: Costs, row: int) -> str:
     partner, source, tag = int(columns.partner[row]), int(columns.source[row]), int(columns.tag[row])
     label = "a collective" if tag < 0 else f"tag {tag}"
     match Kind(columns.kind[row]):
-        case Kind.SEND:
+        case Kind.SEND | Kind.POST_SEND:
             return f"send to process {partner}, {label}"
-        case Kind.RECV:
+        case Kind.RECV | Kind.POST_RECV:
             return f"receive from {'any process' if partner == ANY else f'process {partner}'}, {label}"
         case Kind.EXCHANGE:
             return f"exchange: send to process {partner}, receive from process {source}, {label}"
         case Kind.BARRIER:
             return f"barrier of {columns.barriers[partner]} processes"
+        case Kind.WAIT:
+            return f"wait for request {source}: {describe(costs, _opened(costs, row))}"
         case kind:
             return kind.name.lower()
+
+
+def _opened(costs: Costs, row: int) -> int:
+    """The row of the post that a WAIT waits for: the one before it of the same process and request."""
+    columns = costs.columns
+    mine = np.arange(columns.first[columns.process[row]], row)
+    posts = np.isin(columns.kind[mine], (Kind.POST_SEND, Kind.POST_RECV)) & (
+        columns.source[mine] == columns.source[row]
+    )
+    return int(mine[posts][-1])

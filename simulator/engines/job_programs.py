@@ -238,12 +238,12 @@ def _delayed(columns: Columns, start_s: float) -> Columns:
 
 def _moved(columns: Columns, before: Mapping[str, int]) -> Columns:
     """With numbers of processes, barriers and farms that follow those of other programs."""
-    messages = (columns.kind == Kind.SEND) | (columns.kind == Kind.RECV) | (columns.kind == Kind.EXCHANGE)
-    shift = np.where(messages, before["process"], 0)
+    shift = np.where(columns.sends | columns.receives, before["process"], 0)
     shift += np.where(columns.kind == Kind.BARRIER, before["barrier"], 0)
     shift += np.where(columns.kind == Kind.FARM, before["farm"], 0)
     partner = np.where(columns.partner >= 0, columns.partner + shift, columns.partner).astype(np.int32)
-    source = np.where(columns.source >= 0, columns.source + before["process"], columns.source).astype(np.int32)
+    receives_too = columns.kind == Kind.EXCHANGE
+    source = np.where(receives_too, columns.source + before["process"], columns.source).astype(np.int32)
     tables = tuple(
         replace(table, processes=tuple(process + before["process"] for process in table.processes))
         for table in columns.farm_tables

@@ -62,6 +62,11 @@ class Causes:
         self.receiver_of: dict[int, int]
         """The other way round."""
         self.sender_of, self.receiver_of = self._matches()
+        self.wait_of: dict[int, int]
+        """The wait for what each operation posted."""
+        self.post_of: dict[int, int]
+        """The other way round."""
+        self.wait_of, self.post_of = self._waits()
         self._last: dict[int, int] = {}
         """Who came last to each barrier."""
         for row in np.flatnonzero(columns.kind == Kind.BARRIER).tolist():
@@ -77,9 +82,11 @@ class Causes:
         latest = max(ready, default=mine)
         if latest[0] > mine[0]:
             return latest
-        sender = self.sender_of.get(row)
-        if sender is not None and self._eager[sender] and self._log[row].end_ticks > mine[0]:
-            return self._log[sender].start_ticks, sender  # under way already when it was received
+        post = self.post_of.get(row, row)
+        sender = self.sender_of.get(post, post)
+        if self._log[row].end_ticks > mine[0] and (post != row or (sender != row and self._eager[sender])):
+            begun = (sender,) if self._eager[sender] else (post, *self._waited_for(row))
+            return max((self._log[other].start_ticks, other) for other in begun)  # under way already
         return mine
 
     def path(self) -> list[tuple[int, int]]:
@@ -98,12 +105,30 @@ class Causes:
         """Operations of others without which it could not have ended; of a barrier's the last one."""
         if self._kind[row] == Kind.BARRIER:
             return [self._last[self._partner[row]]]
-        found = []
-        if row in self.sender_of:
-            found.append(self.sender_of[row])
-        if row in self.receiver_of and not self._eager[row]:
-            found.append(self.receiver_of[row])
+        if self._kind[row] in (Kind.POST_SEND, Kind.POST_RECV):
+            return []
+        found, post = [], self.post_of.get(row, row)
+        if post in self.sender_of:
+            found.append(self.sender_of[post])
+        if post in self.receiver_of and not self._eager[post]:
+            found.append(self.receiver_of[post])
         return found
+
+    def sent_by(self, row: int) -> int:
+        """The operation that sent what one sends, receives or waits for."""
+        post = self.post_of.get(row, row)
+        return self.sender_of.get(post, post)
+
+    def end_ticks(self, row: int) -> int:
+        """When an operation has ended, of one that only posts when the wait for it has."""
+        return self._log[self.wait_of.get(row, row)].end_ticks
+
+    def _waits(self) -> tuple[dict[int, int], dict[int, int]]:
+        """The wait for what each operation posted, and the other way round."""
+        rows, number = self.columns.requests()
+        order = rows[np.argsort(number, kind="stable")].tolist()  # by turns a post and its wait
+        pairs = dict(zip(order[::2], order[1::2], strict=True))
+        return pairs, {wait: post for post, wait in pairs.items()}
 
     def _matches(self) -> tuple[dict[int, int], dict[int, int]]:
         """The operation that sent what each receive got, and the other way round.
@@ -113,13 +138,13 @@ class Causes:
         columns = self.columns
         posted: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
         process, partner, tag = (column.tolist() for column in (columns.process, columns.partner, columns.tag))
-        for row in np.flatnonzero((columns.kind == Kind.SEND) | (columns.kind == Kind.EXCHANGE)).tolist():
+        for row in np.flatnonzero(columns.sends).tolist():
             posted[partner[row], tag[row]].append((self._log[row].start_ticks, row))
         for messages in posted.values():
             messages.sort()
         sender_of: dict[int, int] = {}
-        sources = np.where(columns.kind == Kind.RECV, columns.partner, columns.source).tolist()
-        for row in np.flatnonzero((columns.kind == Kind.RECV) | (columns.kind == Kind.EXCHANGE)).tolist():
+        sources = columns.senders.tolist()
+        for row in np.flatnonzero(columns.receives).tolist():
             inbox, source = (process[row], tag[row]), sources[row]
             place = next(i for i, (_, sent) in enumerate(posted[inbox]) if source in (ANY, process[sent]))
             sender_of[row] = posted[inbox].pop(place)[1]
@@ -135,7 +160,7 @@ def explain(
     """
     log = _log(runs, configuration, replication)
     columns = assemble(runs.program_of(scenario, configuration, replication))
-    return log, Causes(columns, log, eager=columns.amount <= (scenario.platform.network.eager_bytes or -1))
+    return log, Causes(columns, log, eager=columns.eager(scenario.platform.network.eager_bytes))
 
 
 def _log(runs: RunSet, configuration: int, replication: int) -> tuple[LoggedOperation, ...]:

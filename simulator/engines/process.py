@@ -42,7 +42,7 @@ AnyPE = OwnPE | SharedPE | DomainPE
 COMPUTE = int(Kind.COMPUTE)
 COMPOUND = frozenset((Kind.EXCHANGE, Kind.FARM, Kind.CUSTOM))
 """Kinds that may wait more than once."""
-POLLS = frozenset((Kind.SEND, Kind.RECV, Kind.BARRIER))
+POLLS = frozenset((Kind.SEND, Kind.RECV, Kind.WAIT, Kind.BARRIER))
 """Other kinds in which a process waits for others."""
 Progress = Callable[[int, int], None]
 """Called with how many runs are done, of how many."""
@@ -256,6 +256,8 @@ class _Actor:
         self._pe = simulation.pes[simulation.placement[number]]
         self._messages, self._transfers = simulation.messages, simulation.transfers
         self._polls = simulation.setup.costs.columns.polls and isinstance(self._pe, SharedPE | DomainPE)
+        self._requests: dict[int, Occurrence | None] = {}
+        """What each open request ends with, None for what ended at once."""
 
     def live(self) -> ProcessGenerator:
         """Its operations, one after the other; what takes no time waits for nothing."""
@@ -279,7 +281,7 @@ class _Actor:
         waiting[number] = -1
         self._simulation.finish[number] = self._env.now
 
-    def send(self, row: int) -> simpy.Event | None:
+    def send(self, row: int) -> Occurrence | None:
         channel = self._number, self._listing.partner[row], self._listing.tag[row]
         return self._messages.send(row, channel, eager=self._simulation.setup.eager[row])
 
@@ -295,6 +297,17 @@ class _Actor:
         for event in (sent, received):
             if event is not None:
                 yield from self._poll(event)
+
+    def post_send(self, row: int) -> None:
+        self._requests[self._listing.source[row]] = self.send(row)
+
+    def post_receive(self, row: int) -> None:
+        channel = self._listing.partner[row], self._number, self._listing.tag[row]
+        self._requests[self._listing.source[row]] = self._messages.receive(channel)
+
+    def wait(self, row: int) -> simpy.Event | None:
+        event = self._requests.pop(self._listing.source[row])
+        return None if event is None or event.over else event
 
     def barrier(self, row: int) -> simpy.Event | None:
         return self._simulation.barriers.arrive(self._listing.partner[row])
@@ -353,6 +366,9 @@ HANDLERS: dict[int, Handler] = {
     Kind.SEND: _Actor.send,
     Kind.RECV: _Actor.receive,
     Kind.EXCHANGE: _Actor.exchange,
+    Kind.POST_SEND: _Actor.post_send,
+    Kind.POST_RECV: _Actor.post_receive,
+    Kind.WAIT: _Actor.wait,
     Kind.BARRIER: _Actor.barrier,
     Kind.FARM: _Actor.farm,
     Kind.WAIT_UNTIL: _Actor.wait_until,

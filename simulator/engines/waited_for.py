@@ -120,8 +120,8 @@ def _parts(
         if end <= begin:
             continue
         held_up = 0.0
-        if kind in (Kind.SEND, Kind.RECV, Kind.EXCHANGE, Kind.READ_WRITE):
-            sent = causes.sender_of.get(row, row)
+        if kind in (Kind.SEND, Kind.RECV, Kind.EXCHANGE, Kind.WAIT, Kind.READ_WRITE):
+            sent = causes.sent_by(row)
             what, where = WHAT.get(kind, "message"), links.limiting(sent, begin, end)
             held_up = max(0.0, end - begin - links.alone_ticks(sent))
         else:
@@ -147,7 +147,10 @@ def _span(log: tuple[LoggedOperation, ...], causes: Causes, sent: int, received:
     ready = log[sent].start_ticks
     if not causes.eager[sent]:
         ready = max(ready, log[received].start_ticks)
-    return ready, max(ready, log[received].end_ticks)
+    end = causes.end_ticks(received)
+    if received in causes.wait_of and not causes.eager[sent]:  # who waits late sees the end late
+        end = min(end, causes.end_ticks(sent))
+    return ready, max(ready, end)
 
 
 class _Links:

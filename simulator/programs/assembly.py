@@ -24,6 +24,7 @@ from simulator.programs.columns import (
 )
 from simulator.programs.program import (
     ANY,
+    MODES,
     NOBODY,
     Barrier,
     Broadcast,
@@ -38,6 +39,8 @@ from simulator.programs.program import (
     Loop,
     Numbers,
     Operation,
+    PostRecv,
+    PostSend,
     Program,
     ReadWrite,
     Recv,
@@ -45,6 +48,7 @@ from simulator.programs.program import (
     Row,
     Scatter,
     Send,
+    Wait,
     WaitUntil,
     Whole,
 )
@@ -254,10 +258,37 @@ def _exchange(place: _Place, operation: Exchange) -> Slot:
     size_bytes = place.numbers(operation.size_bytes)
     kinds = np.where(to == NOBODY, np.where(source == NOBODY, Kind.NONE, Kind.RECV), Kind.EXCHANGE)
     kinds = np.where((source == NOBODY) & (to != NOBODY), Kind.SEND, kinds).astype(np.int8)
-    sent = np.where(to == NOBODY, 0.0, size_bytes)
+    sent, mode = np.where(to == NOBODY, 0.0, size_bytes), np.where(to == NOBODY, 0.0, _mode(operation))
     return Slot(
-        kinds, np.where(to == NOBODY, source, to), np.where(to == NOBODY, -1, source), sent, _ZERO, operation.tag
+        kinds, np.where(to == NOBODY, source, to), np.where(to == NOBODY, -1, source), sent, mode, operation.tag
     )
+
+
+def _message(kind: Kind, place: _Place, operation: Send | Recv | PostSend | PostRecv, partner: Whole) -> Slot:
+    """A message or a receive, left out where its partner is nobody."""
+    there, size_bytes = place.partners(partner), place.numbers(getattr(operation, "size_bytes", 0.0))
+    request = _request(place, getattr(operation, "request", NOBODY))
+    kinds = np.where(there == NOBODY, Kind.NONE, kind).astype(np.int8)
+    return Slot(kinds, there, request, size_bytes, _mode(operation), operation.tag)
+
+
+def _wait(place: _Place, operation: Wait) -> Slot:
+    request = _request(place, operation.request)
+    return Slot(np.where(request == NOBODY, Kind.NONE, Kind.WAIT).astype(np.int8), _NOBODY, request, _ZERO, _ZERO)
+
+
+def _mode(operation: Operation) -> Floats:
+    mode = getattr(operation, "mode", "threshold")
+    if mode not in MODES:
+        raise ScenarioError(f"program: {mode!r} is no mode of a message; take {', '.join(MODES)}{meant(mode, MODES)}")
+    return np.asarray(MODES[mode])
+
+
+def _request(place: _Place, values: Whole) -> Ints:
+    request = place.partners(values)
+    if np.any(request < NOBODY):
+        raise ScenarioError(f"program: {request.min()} is no number of a request; give whole numbers of at least 0")
+    return request
 
 
 def _custom(place: _Place, operation: Custom) -> Slot:
@@ -267,9 +298,12 @@ def _custom(place: _Place, operation: Custom) -> Slot:
 
 _PRIMITIVES: dict[type, Callable[[_Place, Any], Slot]] = {
     Compute: lambda place, one: _with_amount(Kind.COMPUTE, place.numbers(one.volume), place.numbers(one.size)),
-    Send: lambda place, one: _message(Kind.SEND, place.partners(one.to), place.numbers(one.size_bytes), one.tag),
-    Recv: lambda place, one: _message(Kind.RECV, place.partners(one.source), _ZERO, one.tag),
+    Send: lambda place, one: _message(Kind.SEND, place, one, one.to),
+    Recv: lambda place, one: _message(Kind.RECV, place, one, one.source),
     Exchange: _exchange,
+    PostSend: lambda place, one: _message(Kind.POST_SEND, place, one, one.to),
+    PostRecv: lambda place, one: _message(Kind.POST_RECV, place, one, one.source),
+    Wait: _wait,
     Barrier: lambda place, one: _meeting(place, place.state.barriers, Kind.BARRIER, one),
     Farm: lambda place, one: _meeting(place, place.state.farms, Kind.FARM, one),
     WaitUntil: lambda place, one: _slot(np.asarray(Kind.WAIT_UNTIL), amount=place.numbers(one.time_s)),
@@ -297,10 +331,6 @@ def _with_amount(kind: Kind, amount: Floats, size: Floats = _ZERO) -> Slot:
 
 def _slot(kind: NDArray[Any], *, partner: Ints = _NOBODY, amount: Floats = _ZERO, size: Floats = _ZERO) -> Slot:
     return Slot(kind.astype(np.int8), partner, _NOBODY, amount, size)
-
-
-def _message(kind: Kind, partner: Ints, size_bytes: Floats, tag: int) -> Slot:
-    return Slot(np.where(partner == NOBODY, Kind.NONE, kind).astype(np.int8), partner, _NOBODY, size_bytes, _ZERO, tag)
 
 
 def _columns(state: _Assembly, program: Program, blocks: list[tuple[Ints, dict[str, NDArray[Any]]]]) -> Columns:

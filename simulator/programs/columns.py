@@ -33,9 +33,23 @@ class Kind(IntEnum):
     DELAY = 8
     READ_WRITE = 9
     CUSTOM = 10
+    POST_SEND = 11
+    POST_RECV = 12
+    WAIT = 13
 
 
 KIND_NAMES = {kind: kind.name.lower() for kind in Kind}
+BY_THRESHOLD, RENDEZVOUS, EAGER = 0.0, 1.0, 2.0
+"""Modes of a message: how it is sent is up to the network's eager threshold, or fixed."""
+_EVERY = np.arange(len(Kind))
+_SENDS, _RECEIVES, _NUMBERED = (
+    np.isin(_EVERY, kinds)
+    for kinds in (
+        (Kind.SEND, Kind.EXCHANGE, Kind.POST_SEND),
+        (Kind.RECV, Kind.EXCHANGE, Kind.POST_RECV),
+        (Kind.POST_SEND, Kind.POST_RECV, Kind.WAIT),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -102,16 +116,20 @@ class Columns:
     | kind | partner | source | amount | size |
     |---|---|---|---|---|
     | COMPUTE | | | volume | problem size |
-    | SEND | receiver | | bytes | |
+    | SEND | receiver | | bytes | mode |
     | RECV | sender, or `ANY` | | | |
-    | EXCHANGE | receiver | sender | bytes sent | |
+    | EXCHANGE | receiver | sender | bytes sent | mode |
+    | POST_SEND | receiver | request | bytes | mode |
+    | POST_RECV | sender | request | | |
+    | WAIT | | request | | |
     | BARRIER | index into `barriers` | | | |
     | FARM | index into `farms` | | | |
     | WAIT_UNTIL, DELAY | | | seconds | |
     | READ_WRITE | | | bytes | |
     | CUSTOM | index into `customs` | | | |
 
-    Columns without a meaning hold -1 (partner, source) or 0.
+    Columns without a meaning hold -1 (partner, source) or 0. The mode is `BY_THRESHOLD`, `RENDEZVOUS` or `EAGER`;
+    requests of collectives are less than -1.
     """
 
     first: Ints
@@ -147,6 +165,36 @@ class Columns:
         """The process of each row; (N,)."""
         return np.repeat(np.arange(self.processes, dtype=np.int32), np.diff(self.first))
 
+    @property
+    def sends(self) -> NDArray[np.bool_]:
+        """Which rows send a message; (N,)."""
+        return _SENDS[self.kind]
+
+    @property
+    def receives(self) -> NDArray[np.bool_]:
+        """Which rows receive a message; (N,)."""
+        return _RECEIVES[self.kind]
+
+    @property
+    def senders(self) -> NDArray[np.int32]:
+        """Of rows that receive, from whom; (N,)."""
+        return np.where(self.kind == Kind.EXCHANGE, self.source, self.partner)
+
+    def eager(self, threshold_bytes: float) -> NDArray[np.bool_]:
+        """Which rows send a message without waiting for its receiver; (N,)."""
+        small = self.amount <= (threshold_bytes or -1)  # at 0 no message is small, not even one without bytes
+        return self.sends & np.where(self.size == BY_THRESHOLD, small, self.size == EAGER)
+
+    def requests(self) -> tuple[Ints, Ints]:
+        """Rows that open or wait for a request, and the number of it among those of all processes; both (rows,)."""
+        rows = np.flatnonzero(_NUMBERED[self.kind])
+        if not rows.size:
+            return rows, rows
+        request = self.source[rows].astype(np.int64)
+        least = int(request.min())
+        keys = self.process[rows] * (int(request.max()) - least + 1) + request - least
+        return rows, np.unique(keys, return_inverse=True)[1]
+
     def check(self) -> None:
         """Refuse what no engine could run."""
         if self.amount.size and not (self.amount.min() >= 0 and self.amount.max() < np.inf):  # NaN fails both
@@ -154,15 +202,37 @@ class Columns:
             raise ScenarioError(f"{self.place(row)}: it is {self.amount[row]:g}; give a finite number of at least 0")
         if not self.kind.size:
             return
-        for column in (self.partner, self.source):
+        for column, kinds in ((self.partner, _SENDS | _RECEIVES), (self.source, _EVERY == Kind.EXCHANGE)):
             if int(column.max()) < self.processes:  # the usual case, in one pass
                 continue
-            messages = (self.kind == Kind.SEND) | (self.kind == Kind.RECV) | (self.kind == Kind.EXCHANGE)
-            wrong = messages & (column >= self.processes)
+            wrong = kinds[self.kind] & (column >= self.processes)
             if np.any(wrong):
                 row = int(np.argmax(wrong))
                 known = f"give 0 to {self.processes - 1}"
                 raise ScenarioError(f"{self.place(row)}: there is no process {column[row]}; {known}")
+        self._check_requests()
+
+    def _check_requests(self) -> None:
+        """Refuse posts and waits that do not take turns, and receives from anyone that are posted."""
+        rows, number = self.requests()
+        if not rows.size:
+            return
+        nobody = rows[(self.kind[rows] == Kind.POST_RECV) & (self.partner[rows] < 0)]
+        if nobody.size:
+            raise ScenarioError(f"{self.place(nobody[0])}: it names no process; post receives from named ones only")
+        order = np.argsort(number, kind="stable")
+        ordered, new = number[order], np.append(True, np.diff(number[order]) > 0)
+        turn = np.arange(order.size) - np.maximum.accumulate(np.where(new, np.arange(order.size), 0))
+        waits = self.kind[rows[order]] == Kind.WAIT
+        last = np.append(ordered[1:] != ordered[:-1], True) & ~waits
+        faults = (
+            (waits & (turn % 2 == 0), "is not open; post it before it is waited for"),
+            (~waits & (turn % 2 == 1), "is still open; wait for it before it is posted again"),
+            (last, "is never waited for; add a wait"),
+        )
+        if found := [(int(rows[order[wrong]].min()), what) for wrong, what in faults if np.any(wrong)]:
+            row, what = min(found)
+            raise ScenarioError(f"{self.place(row)}: request {self.source[row]} {what}")
 
     def place(self, row: int) -> str:
         """A row, for messages."""

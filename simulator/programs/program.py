@@ -13,7 +13,7 @@ import numpy as np
 
 from simulator.base.arrays import Floats, Ints
 from simulator.models.doubt import Doubt, Noise
-from simulator.programs.columns import Columns, SelfScheduling, UnitSpread
+from simulator.programs.columns import EAGER, RENDEZVOUS, Columns, SelfScheduling, UnitSpread
 
 Numbers = float | Floats | Ints
 """One number for all, or an array (iterations..., process)."""
@@ -30,6 +30,9 @@ TreeAlgorithm = Literal["linear", "binomial"]
 AllToAllAlgorithm = Literal["pairwise", "linear"]
 AllReduceAlgorithm = Literal["recursive_doubling", "ring", "reduce_broadcast"]
 Group = tuple[int, ...]
+Mode = Literal["threshold", "rendezvous", "eager"]
+MODES: dict[Mode, float] = {"threshold": 0.0, "rendezvous": RENDEZVOUS, "eager": EAGER}
+"""How a message is sent: as its size and the network's eager threshold say, always by rendezvous, or always eager."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +68,7 @@ class Send(_ByFields):
     to: Whole
     size_bytes: Whole
     tag: int = 0
+    mode: Mode = "threshold"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +87,36 @@ class Exchange(_ByFields):
     source: Whole
     size_bytes: Whole
     tag: int = 0
+    mode: Mode = "threshold"
+
+
+@dataclass(frozen=True, eq=False)
+class PostSend(_ByFields):
+    """Post a message and go on at once; the request is over when a `Send` would be."""
+
+    to: Whole
+    size_bytes: Whole
+    request: Whole
+    """A small number of the process's own, 0 or more, free for another post once it was waited for."""
+    tag: int = 0
+    mode: Mode = "threshold"
+
+
+@dataclass(frozen=True, eq=False)
+class PostRecv(_ByFields):
+    """Post a receive from a named process and go on at once; the request is over when a `Recv` would be."""
+
+    source: Whole
+    request: Whole
+    tag: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Wait(_ByFields):
+    """Wait until a request is over; what is posted moves meanwhile, whatever the process does."""
+
+    request: Whole
+    """`NOBODY`: the operation is left out, as the post was whose partner is `NOBODY`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +251,21 @@ class Loop(_ByFields):
 
 Collective = Broadcast | Scatter | Gather | AllToAll | Reduce | AllReduce
 Operation = (
-    Compute | Send | Recv | Exchange | Collective | Barrier | Farm | WaitUntil | Delay | ReadWrite | Custom | Loop
+    Compute
+    | Send
+    | Recv
+    | Exchange
+    | PostSend
+    | PostRecv
+    | Wait
+    | Collective
+    | Barrier
+    | Farm
+    | WaitUntil
+    | Delay
+    | ReadWrite
+    | Custom
+    | Loop
 )
 Row = tuple[Operation, ...]
 

@@ -27,7 +27,6 @@ from simulator.programs.applications.modelled import Modelled
 from simulator.programs.applications.own_costs import OwnCosts
 from simulator.programs.applications.work import Movable
 from simulator.programs.assembly import assemble
-from simulator.programs.columns import Kind
 from simulator.programs.configuration import Configuration, even_split
 from simulator.programs.graphs.work import SegWork, with_parameters
 from simulator.programs.program import Farm, Loop, Program, Row
@@ -675,7 +674,7 @@ def check_routes(platform: Platform, configuration: Configuration, program: Prog
         return  # nothing can be missing
     node_of = platform.node_of[np.array(configuration.placement)]
     columns = assemble(program)
-    sends = np.flatnonzero((columns.kind == Kind.SEND) | (columns.kind == Kind.EXCHANGE))
+    sends = np.flatnonzero(columns.sends)
     ends = np.unique(np.stack((node_of[columns.process[sends]], node_of[columns.partner[sends]]), axis=1), axis=0)
     between = ends[ends[:, 0] != ends[:, 1]]
     if between.size:

@@ -20,10 +20,13 @@ from simulator.programs.program import (
     Delay,
     Exchange,
     Farm,
+    PostRecv,
+    PostSend,
     Program,
     ReadWrite,
     Recv,
     Send,
+    Wait,
     WaitUntil,
 )
 from simulator.scenario_file.scenario import Application, Scenario
@@ -137,6 +140,32 @@ def farming(draw):
     return replace(made, application=replace(made.application, written=program)), draws
 
 
+def post(draw, rows, opened, channel):
+    """A message of which at least one side is posted, now and then one of them not at all."""
+    one, other, tag = channel
+    mode, size = draw(st.sampled_from(["threshold", "threshold", "rendezvous", "eager"])), draw(small)
+    blocks = draw(st.sampled_from(["neither", "neither", "sender", "receiver"])) if one != other else "neither"
+    for process, side in ((one, "sender"), (other, "receiver")):
+        if not draw(st.integers(0, 60)):
+            continue
+        request = min(set(range(99)) - set(opened[process]))
+        if side == blocks:
+            rows[process].append(Send(other, size, tag, mode) if side == "sender" else Recv(one, tag))
+        else:
+            posted = PostSend(other, size, request, tag, mode) if side == "sender" else PostRecv(one, request, tag)
+            rows[process].append(posted)
+            opened[process].append(request)
+
+
+def wait(draw, rows, opened, channel):
+    """For some request of two processes, if they have any."""
+    for process in set(channel[:2]):
+        if opened[process]:
+            request = draw(st.sampled_from(opened[process]))
+            opened[process].remove(request)
+            rows[process].append(Wait(request))
+
+
 @st.composite
 def programs(draw, processes):
     """Operations that fit together if done in the order drawn; now and then one is left out."""
@@ -147,12 +176,16 @@ def programs(draw, processes):
         if draw(st.integers(0, 60)):
             rows[process].append(operation)
 
-    for kind in draw(st.lists(st.sampled_from(KINDS), min_size=4, max_size=24)):
+    posted = draw(st.sampled_from([0]))
+    opened = [[] for _ in range(processes)]
+    for kind in draw(st.lists(st.sampled_from(KINDS + ("posted", "await") * posted), min_size=4, max_size=24)):
         one, other, tag = draw(anybody), draw(anybody), draw(st.integers(0, 1))
         group = tuple(sorted(draw(st.sets(anybody, min_size=1))))
         if kind in ("message", "anyone") and one != other:
             add(one, Send(other, draw(small), tag))
             add(other, Recv(ANY if kind == "anyone" else one, tag))
+        if kind in ("posted", "await"):
+            (post if kind == "posted" else wait)(draw, rows, opened, (one, other, tag))
         if kind == "exchange":
             shift = draw(st.integers(0, len(group) - 1))
             for place, process in enumerate(group):
@@ -173,6 +206,8 @@ def programs(draw, processes):
         }
         if kind in alone:
             add(one, alone[kind])
+    for process, some in enumerate(opened):
+        rows[process] += map(Wait, draw(st.permutations(some)))
     return Program(tuple(map(tuple, rows)), (0,) * processes, draw(st.booleans()))
 
 

@@ -13,7 +13,7 @@ from simulator.programs.program import ANY
 from tests.support.chunk_oracle import Pool
 
 FULL = 2**30
-POLLED = (Kind.SEND, Kind.RECV, Kind.EXCHANGE, Kind.BARRIER)
+POLLED = (Kind.SEND, Kind.RECV, Kind.EXCHANGE, Kind.WAIT, Kind.BARRIER)
 
 
 class TooLongError(Exception):
@@ -70,6 +70,9 @@ class Stepwise:
         self.busy = [0] * count
         self.computing = {}
         self.transfers, self.messages, self.receives, self.pulls = [], [], [], []
+        self.posted = []
+        """Receives from named senders that have no message yet, in the order in which they were posted."""
+        self.requests = {}
         self.arrived = [0] * self.columns.barriers.size
         self.pools = [Pool(self.columns.farm_tables[table]) for table in self.columns.farms.tolist()]
         self.turns = []
@@ -175,19 +178,24 @@ class Stepwise:
         kind = self.columns.kind[row]
         if kind == Kind.COMPUTE:
             self.compute(process, self.nominal(row))
-        if kind in (Kind.SEND, Kind.EXCHANGE):
+        if kind in (Kind.SEND, Kind.EXCHANGE, Kind.POST_SEND):
             eager = bool(self.costs.eager[row])
             receiver, tag = int(self.columns.partner[row]), int(self.columns.tag[row])
             state["sent"] = Message(row, process, receiver, tag, self.now, eager)
             self.messages.append(state["sent"])
             if eager:
                 state["sent"].transfer = self.request(row, process)
-        if kind in (Kind.RECV, Kind.EXCHANGE):
-            column = self.columns.partner if kind == Kind.RECV else self.columns.source
+        if kind in (Kind.RECV, Kind.EXCHANGE, Kind.POST_RECV):
+            column = self.columns.source if kind == Kind.EXCHANGE else self.columns.partner
             state["source"] = int(column[row])
             state["received"] = None
             if state["source"] == ANY:
                 self.receives.append((self.now, process, state))
+            else:
+                self.posted.append((state["source"], process, int(self.columns.tag[row]), state))
+        if kind in (Kind.POST_SEND, Kind.POST_RECV):
+            self.requests[process, int(self.columns.source[row])] = state
+        self.match_posted()
         if kind == Kind.BARRIER:
             self.arrived[self.columns.partner[row]] += 1
         if kind == Kind.FARM:
@@ -223,7 +231,7 @@ class Stepwise:
                 transfer.ends = self.now + ticks
         return transfer
 
-    def is_over(self, process, row, state):
+    def is_over(self, process, row, state):  # noqa: PLR0911 - one for each kind
         kind = self.columns.kind[row]
         if kind == Kind.COMPUTE:
             if state["done"]:
@@ -237,24 +245,30 @@ class Stepwise:
             return self.arrived[self.columns.partner[row]] == self.columns.barriers[self.columns.partner[row]]
         if kind == Kind.FARM:
             return self.farm(process, row, state)
+        if kind in (Kind.POST_SEND, Kind.POST_RECV):
+            return True
+        if kind == Kind.WAIT:
+            state = self.requests[process, int(self.columns.source[row])]
+        return self.has_met(state)
+
+    def has_met(self, state):
         over = True
         if "sent" in state:
             message = state["sent"]
             over = message.eager or (message.transfer is not None and message.transfer.over is not None)
         if "source" in state:
-            over &= self.received(process, row, state)
+            over &= self.received(state)
         return over
 
-    def received(self, process, row, state):
-        if state["received"] is None and state["source"] != ANY:
-            tag = int(self.columns.tag[row])
-            mine = [
-                one
-                for one in self.messages
-                if (one.sender, one.receiver, one.tag) == (state["source"], process, tag) and not one.taken
-            ]
+    def match_posted(self):
+        for entry in list(self.posted):
+            *channel, state = entry
+            mine = [one for one in self.messages if [one.sender, one.receiver, one.tag] == channel and not one.taken]
             if mine:
                 self.match(mine[0], state)
+                self.posted = [one for one in self.posted if one is not entry]
+
+    def received(self, state):
         if state["received"] is None:
             return False
         over = state["received"].transfer.over

@@ -339,14 +339,14 @@ class Costs:
     """Place of each operation in the last axis of `nominal_ticks`, -1 if it is neither a COMPUTE nor a DELAY that
     differs between replications; (N,)."""
     ticks: Ticks
-    """(configuration or 1, replication or 1, N): DELAY and WAIT_UNTIL as such; of SEND, EXCHANGE and READ_WRITE the
+    """(configuration or 1, replication or 1, N): DELAY and WAIT_UNTIL as such; of messages and READ_WRITE the
     time of what is sent, or if it is a flow (contention `fair` and a route) its latency, possibly 0; else 0."""
     units: Ticks
     """What a flow has to deliver, possibly 0; (configuration or 1, N)."""
     route: Ticks
     """Row of the routes of what is sent, -1 where it passes no links; (configuration or 1, N)."""
     eager: NDArray[np.bool_]
-    """Whether what SEND and EXCHANGE send is eager; (N,)."""
+    """Whether what an operation sends is eager; (N,)."""
     route_first: Ticks
     """Where each route's links begin in `route_links`, and the end."""
     route_links: Ticks
@@ -460,7 +460,7 @@ class _Messages:
         shared = platform.network.contention == "fair" or not platform.network.doubtful
         if draws.truths is None or draws.series is None or more or shared:
             return None
-        moves = [np.flatnonzero((one.kind == Kind.SEND) | (one.kind == Kind.EXCHANGE)) for one in columns]
+        moves = [np.flatnonzero(one.sends) for one in columns]
         placed = (_placements(scenario, of[2]) for of in programs)
         sent = [sent_of(platform, *each) for each in zip(columns, placed, moves, strict=True)]
         truths, truth = np.unique(np.stack((draws.series, draws.truths)), axis=1, return_inverse=True)
@@ -549,7 +549,6 @@ def _block(
     if draws.factors(columns) is not None:  # delays that differ from run to run are counted like computations
         asleep = np.flatnonzero(columns.kind == Kind.DELAY)
         computation[asleep] = computes.size + np.arange(asleep.size)
-    threshold = platform.network.eager_bytes or -1  # at 0 no message is eager, not even one without bytes
     nominal, farms = _computing(scenario, columns, placement, draws, tick_s=tick_s)
     pulls, serves = _pulls(columns, tick_s)
     data = _data(platform, columns, placement, pulls, tick_s=tick_s)
@@ -561,7 +560,7 @@ def _block(
         placement=placement,
         nominal_ticks=nominal,
         computation=computation,
-        eager=((columns.kind == Kind.SEND) | (columns.kind == Kind.EXCHANGE)) & (columns.amount <= threshold),
+        eager=columns.eager(platform.network.eager_bytes),
         farm_ticks=tuple(ticks for ticks, _ in farms),
         farm_rows=tuple(rows for _, rows in farms),
         pull_ticks=pulls,

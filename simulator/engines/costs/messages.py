@@ -90,7 +90,7 @@ def message_costs(platform: Platform, columns: Columns, placement: Ticks, *, tic
     Raises ScenarioError for messages that are too large, and routes or disks that do not exist.
     """
     kind, network = columns.kind, platform.network
-    moves = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.EXCHANGE) | (kind == Kind.READ_WRITE))
+    moves = np.flatnonzero(columns.sends | (kind == Kind.READ_WRITE))
     if np.any(columns.amount[moves] > MAX_BYTES):
         raise ScenarioError(f"program: a message has more than {MAX_BYTES:.3g} bytes; send smaller ones")
     turns = turns_s(platform, columns, placement)

@@ -224,8 +224,8 @@ class Messages:
     def __init__(self, env: Clock, instant: Instant, transfers: Transfers, *, from_anyone: set[Inbox]) -> None:
         self._env, self._instant, self._transfers = env, instant, transfers
         self._posted: dict[Channel, deque[Message]] = {}
-        self._receiving: dict[Channel, Occurrence] = {}
-        """The receives that wait for a named sender, at most one per channel."""
+        self._receiving = defaultdict[Channel, deque[Occurrence]](deque)
+        """The receives that wait for a named sender, by channel; all but the last one are posted."""
         self._inboxes: dict[Inbox, list[tuple[int, int, Message]]] = {inbox: [] for inbox in from_anyone}
         """Heaps of (tick posted, row, message) for receives from anyone; taken messages leave late."""
         self._expecting: dict[Inbox, Occurrence] = {}
@@ -233,8 +233,8 @@ class Messages:
 
     def send(self, row: int, channel: Channel, *, eager: bool) -> Occurrence | None:
         """Post a message; the event at which its sender goes on, None if that is at once."""
-        received = self._receiving.pop(channel, None)
-        if received is not None:
+        if waiting := self._receiving.get(channel):
+            received = waiting.popleft()
             self._transfers.start(row, received)
             return None if eager else received
         done = Occurrence(self._env)
@@ -255,7 +255,8 @@ class Messages:
         """Wait for the next message of a channel; the event of its arrival, None if it is there."""
         queue = self._posted.get(channel)
         if not queue:
-            received = self._receiving[channel] = Occurrence(self._env)
+            received = Occurrence(self._env)
+            self._receiving[channel].append(received)
             return received
         message = queue.popleft()
         message.taken = True

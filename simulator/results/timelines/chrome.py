@@ -190,7 +190,7 @@ def _parts(view: View, process: int, rows: Ints) -> list[Table]:
     run = view.run
     rows = rows[run.ready[rows] > run.begin[rows]]
     outer = moments_us(run.begin[rows], run.tick_s), durations_us(run.begin[rows], run.end[rows], run.tick_s)
-    got = np.isin(rows, run.receives) & (run.ready[rows] < run.end[rows])
+    got = np.isin(rows, run.arrived) & (run.ready[rows] < run.end[rows])
     coming = rows[got]
     waits = durations_us(run.begin[rows], run.ready[rows], run.tick_s, within=outer)
     moves = durations_us(run.ready[coming], run.end[coming], run.tick_s, within=(outer[0][got], outer[1][got]))
@@ -214,7 +214,7 @@ def _parts(view: View, process: int, rows: Ints) -> list[Table]:
 
 def _flows(view: View) -> list[Table]:
     run = view.run
-    sends, receives, tick_s = run.sends, run.receives, run.tick_s
+    sends, receives, tick_s = run.sends, run.arrived, run.tick_s
     out = moments_us(run.begin[sends], tick_s).tolist()
     begin = moments_us(run.begin[receives], tick_s)
     lasting = durations_us(run.begin[receives], run.end[receives], tick_s)

@@ -79,9 +79,10 @@ def _under_way(run: Happened) -> tuple[Ticks, Ticks, Ticks]:
     every = run.costs.route[0]
     sends, receives = run.sends, run.receives
     request = np.where(run.eager, run.begin[sends], np.maximum(run.begin[sends], run.begin[receives]))
-    waited = run.end[receives] > np.maximum(run.begin[receives], request)
-    arrival = np.where(waited, run.end[receives], np.minimum(request + run.alone, run.begin[receives]))
-    both = np.minimum(run.end[sends], run.end[receives])  # of an exchange the other half may have ended later
+    begin, end = run.begin[run.arrived], run.end[run.arrived]
+    waited = end > np.maximum(begin, request)
+    arrival = np.where(waited, end, np.minimum(request + run.alone, begin))
+    both = np.minimum(run.end[run.left], end)  # of an exchange the other half may have ended later
     arrival = np.maximum(np.where(run.eager, arrival, both), request)
     disks = np.flatnonzero((every >= 0) & ~np.isin(np.arange(every.size), sends))
     rows = np.concatenate((sends, disks))

@@ -29,6 +29,9 @@ CATEGORIES = {
     Kind.SEND: "message",
     Kind.RECV: "message",
     Kind.EXCHANGE: "message",
+    Kind.POST_SEND: "message",
+    Kind.POST_RECV: "message",
+    Kind.WAIT: "message",
     Kind.BARRIER: "waiting",
     Kind.WAIT_UNTIL: "waiting",
     Kind.DELAY: "waiting",
@@ -57,6 +60,10 @@ class Happened:
     """Operation that sent each message; (message,)."""
     receives: Ticks
     """Operation that received it; (message,)."""
+    left: Ticks
+    """Operation with whose end it had left: that which sent it, or the wait for that; (message,)."""
+    arrived: Ticks
+    """Operation with whose end it had arrived, alike; (message,)."""
     eager: Flags
     """Whether it was sent without waiting for its receiver; (message,)."""
     alone: Ticks
@@ -94,10 +101,17 @@ def happened(scenario: Scenario, runs: RunSet, configuration: int, replication: 
         critical,
         sends,
         receives,
+        _ended_by(causes, sends),
+        _ended_by(causes, receives),
         causes.eager[sends],
         _alone(scenario.platform, costs, sends, runs.tick_s),
         costs,
     )
+
+
+def _ended_by(causes: Causes, rows: Ticks) -> Ticks:
+    """The operations themselves, or the waits for what they post."""
+    return np.array([causes.wait_of.get(row, row) for row in rows.tolist()], dtype=np.int64)
 
 
 def _alone(platform: Platform, costs: MessageCosts, sends: Ticks, tick_s: float) -> Ticks:
@@ -193,8 +207,8 @@ class View:
 
     @cached_property
     def received(self) -> dict[int, int]:
-        """Message of each operation that receives one."""
-        return {row: message for message, row in enumerate(self.run.receives.tolist())}
+        """Message of each operation with whose end one had arrived."""
+        return {row: message for message, row in enumerate(self.run.arrived.tolist())}
 
     @property
     def end_s(self) -> float:
@@ -212,11 +226,13 @@ def details(view: View, row: int, kind: int) -> dict[str, Any]:
     if kind == Kind.BARRIER:
         return {"processes": columns.barriers[columns.partner[row]]}
     found: dict[str, Any] = {}
-    if kind in (Kind.SEND, Kind.EXCHANGE):
+    if kind in (Kind.SEND, Kind.EXCHANGE, Kind.POST_SEND):
         found |= {"to": columns.partner[row], "bytes": columns.amount[row], "route": view.route(row)}
     if row in view.received:
         sender = view.run.sends[view.received[row]]
         found |= {"from": view.run.process[sender], "received_bytes": columns.amount[sender]}
+    if kind in (Kind.POST_SEND, Kind.POST_RECV, Kind.WAIT):
+        found["request"] = columns.source[row]
     if columns.tag[row] == COLLECTIVE_TAG and kind in (Kind.SEND, Kind.RECV, Kind.EXCHANGE):
         found["collective"] = True
     return found

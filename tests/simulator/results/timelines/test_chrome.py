@@ -132,7 +132,7 @@ def test_random_programs(tmp_path_factory, drawn):
     events = written(path, made, runs)
     tracks = check(events)
     assert len(tracks) == sum(len(one.placement) for one in made.configurations)
-    sent = sum(entry.operation in ("send", "exchange") for log in runs.logs.values() for entry in log)
+    sent = sum(entry.operation in ("send", "exchange", "post_send") for log in runs.logs.values() for entry in log)
     assert sum(event["ph"] == "s" for event in events) == sent
     critical = sum(event.get("args", {}).get("critical_us", 0) for event in events)
     lasting = sum(entry.end_ticks - entry.start_ticks for log in runs.logs.values() for entry in log)
