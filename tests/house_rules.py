@@ -46,7 +46,7 @@ LINES = {
     "simulator/engines": (12_884, 12_382),
     "simulator/results": (4_702, 4_280),
     "simulator/experiments": (1_721, 1_601),
-    "simulator/calibration": (14_139, 13_366),
+    "simulator/calibration": (15_042, 14_269),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (887, 894),
     "advisor/advise": (9_368, 8_019),
@@ -55,7 +55,7 @@ LINES = {
     "advisor/jobs": (2_456, 2_205),
     "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_960, 5_140),
     "advisor/reproduce": (1_976, 1_980),
-    "advisor/cli": (6_316, 5_052),
+    "advisor/cli": (6_349, 5_085),
 }
 """Lines of Python that rooms may have, and shall have. The first number is only ever lowered, until it is the second; a
 new capability raises both, see `simulator/DESIGN.md`. `python -m tests.house_rules` prints where they stand."""

@@ -28,6 +28,7 @@ TASKS = {
     "Measure": {
         "cluster": "all hosts at once, with advice and the line to run it",
         "calibrate": "this machine: speeds, memory, network, neighbours, load",
+        "mpi": "your own MPI program: what its ranks do, recorded",
     },
     "Model": {
         "fit": "run times from real runs, and which runs to make",
@@ -43,6 +44,7 @@ TASKS = {
 """What somebody wants to do -> the commands and groups for it in the order of `--help`, with what they are about."""
 GROUPS = {
     "calibrate": "Real runs become models.\n\nExample: apportion calibrate speed --kernel dgemm -o dgemm.json",
+    "mpi": "Your own MPI program, recorded.\n\nExample: apportion mpi record -o run -- mpiexec -n 4 ./program",
     "jobs": (
         "Streams of jobs on one cluster: which change pays most, one policy, policies compared, when a job starts."
         "\n\nExample: apportion jobs KTH-SP2-1996-2.swf.gz (apportion jobs LOG --help lists its options)"
@@ -60,6 +62,7 @@ INSIDE = {
     "calibrate neighbours": "calibrate_neighbours",
     "calibrate load": "calibrate_machine",
     "calibrate machine": "calibrate_machine",
+    "mpi record": "mpi",
     "jobs advise": "jobs_compare",
     "jobs run": "jobs",
     "jobs compare": "jobs_compare",
@@ -135,8 +138,8 @@ def _made(name: str) -> Any:
     function = getattr(
         import_module(f"advisor.cli.{INSIDE.get(name, name)}"), name.rpartition(" ")[2].replace("-", "_")
     )
-    # of a cluster, all that follows the first word is the program to run
-    settings = {"allow_interspersed_args": False} if name == "cluster" else None
+    # of these, all that follows the first word is the program to run
+    settings = {"allow_interspersed_args": False} if name in {"cluster", "mpi record"} else None
     return leaf(function, name, context_settings=settings, hidden=name == f"jobs {UNNAMED}")
 
 

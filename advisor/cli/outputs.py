@@ -26,7 +26,7 @@ WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "store", "table", "
 """Names of the parameters, of whatever command, that say where something is written."""
 FOLDERS = (
     *("quickstart", "show", "convert", "simulate", "whatif", "verify", "lab reproduce", "lab load-check"),
-    *("advise", "rerun", "cluster", "jobs run", "jobs compare", "jobs advise"),
+    *("advise", "rerun", "cluster", "jobs run", "jobs compare", "jobs advise", "mpi record"),
 )
 """Commands of which `output` is a folder, but for names that end as in `FILES`; of the others it is a file."""
 FILES = {

@@ -121,6 +121,11 @@ if TYPE_CHECKING:
     )
     from simulator.calibration.kernels.table import SIZED_KERNELS as SIZED_KERNELS
     from simulator.calibration.load_recording import record_load as record_load
+    from simulator.calibration.mpi.campaign import (
+        MpiProgram as MpiProgram,
+        mpi_program as mpi_program,
+        record_program as record_program,
+    )
     from simulator.calibration.neighbours.campaign import (
         NeighboursWishes as NeighboursWishes,
         fit_neighbour_visits as fit_neighbour_visits,

@@ -1,0 +1,201 @@
+"""A program recorded several times: each run is kept until all are there, then they become one recording."""
+
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simulator.base import files
+from simulator.base.errors import CalibrationError, ScenarioError, reason, some_names
+from simulator.base.machine import require_linux, this_machine
+from simulator.base.provenance import provenance
+from simulator.calibration.mpi.combined import Run, combined, read_run
+from simulator.calibration.mpi.shim import Shim, compiled, compiler_for
+from simulator.programs.recorded.recording import Action, Described, Recording
+
+KEPT = ".runs"
+"""Folder, in that of the recording, of runs that are finished and not yet one recording."""
+DONE = "done.json"
+OF_OPEN_MPI = "OMPI_MCA_mca_base_env_list"
+"""Environment variable that lists the ones that Open MPI hands to other hosts; MPICH hands all."""
+LEAST_S = 1e-9
+ENDING_S = 5.0
+"""What a launcher has to end its ranks."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What was recorded, in short; K recordings, P ranks."""
+
+    ranks: int
+    actions: int
+    computed_s: tuple[float, ...]
+    """CPU seconds of each rank, (P,)."""
+    spread: float
+    """Standard deviation of a rank's CPU seconds over the recordings by their mean, in the mean of the ranks."""
+    clock_s: tuple[float, ...]
+    """Of the slowest rank by the clock, (K,)."""
+    memory_bytes: tuple[int, ...]
+    described: Described
+
+    @property
+    def lines(self) -> list[str]:
+        """The same in words."""
+        told, clock_s = self.described, max(self.clock_s)
+        times, most = len(self.clock_s), max(self.computed_s)
+        lines = [
+            f"{self.ranks} ranks, {self.actions} actions, recorded {times} times with {told.library}",
+            f"computing: {sum(self.computed_s):.4g} s of CPU time in all, {most:.4g} s on the rank with most"
+            + (f", {self.spread:.1%} apart between recordings" if times > 1 else "; its spread is not known"),
+            f"by the clock: {clock_s:.4g} s; most memory of a rank: {max(self.memory_bytes) / 2**20:.4g} MiB",
+        ]
+        lines += [f"warning: {one}" for one in told.warnings]
+        if told.unknown:
+            named = some_names([f"{name} ({count})" for name, count in told.unknown.items()])
+            lines.append(f"warning: calls that cannot be simulated: {named}; nothing can be asked of this recording")
+        return lines
+
+
+@dataclass(frozen=True)
+class MpiProgram:
+    """A command that runs an MPI program, and what tells that it is the same one as before."""
+
+    words: tuple[str, ...]
+    shim: Shim
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Words, recorder, and hashes of the files that the words name."""
+        named = {word: shutil.which(word) or word for word in self.words}
+        own = {word: files.digest_of(Path(path)) for word, path in named.items() if Path(path).is_file()}
+        return {"words": list(self.words), "recorder": self.shim.library.name, "files": own}
+
+
+def mpi_program(words: Sequence[str], mpicc: str | None = None) -> MpiProgram:
+    """Check a command, and compile the recorder for its MPI.
+
+    Raises ScenarioError if there is no such program, or no `mpicc`.
+    """
+    require_linux()
+    if not words or shutil.which(words[0]) is None:
+        said = f"{words[0]!r} is no program that can be run here" if words else "the command is missing"
+        raise ScenarioError(f"{said}; write it behind --, such as -- mpiexec -n 4 ./program")
+    return MpiProgram(tuple(words), compiled(mpicc or compiler_for(words[0])))
+
+
+def record_program(
+    program: MpiProgram, folder: Path, *, times: int, on_progress: Callable[[int, int], None]
+) -> Recorded:
+    """Run a program so many times and save what its ranks did in a folder; runs of before that failed are not redone.
+
+    Raises
+    ------
+    ScenarioError
+        What was recorded cannot be used.
+    CalibrationError
+        The program failed.
+    """
+    identity = program.identity
+    described = Described(
+        shlex.join(program.words),
+        provenance={**provenance(inputs=identity["files"], machine=this_machine()), "mpicc": program.shim.compiler},
+    )
+    runs = list[Run]()
+    for number in range(1, times + 1):
+        own = folder / KEPT / str(number)
+        on_progress(number - 1, times)
+        if not _is_kept(own, identity):
+            shutil.rmtree(own, ignore_errors=True)
+            files.make_folder(own)
+            status = _run(program, own)
+            runs.append(_read(own, described, status))
+            files.write_json(own / DONE, identity)
+        else:
+            runs.append(read_run(own, described))
+    try:
+        recording = combined(runs)
+        recording.save(folder)
+    finally:  # runs that do not fit each other never will
+        shutil.rmtree(folder / KEPT, ignore_errors=True)
+    return _summary(recording)
+
+
+def _summary(recording: Recording) -> Recorded:
+    computes = np.flatnonzero(recording.action == Action.COMPUTE)
+    own = recording.rank[computes]
+    by_rank = np.stack([np.bincount(own, one, recording.ranks) for one in recording.computed_s])
+    means = np.maximum(by_rank.mean(axis=0), LEAST_S)
+    return Recorded(
+        recording.ranks,
+        recording.action.size,
+        tuple(np.bincount(own, recording.amount[computes], recording.ranks).tolist()),
+        float(np.mean(by_rank.std(axis=0, ddof=min(1, len(by_rank) - 1)) / means)),
+        tuple(recording.clock_s.max(axis=1).tolist()),
+        tuple(recording.memory_bytes.tolist()),
+        recording.described,
+    )
+
+
+def _read(folder: Path, described: Described, status: int) -> Run:
+    """What a run left; one that failed is refused whatever it left."""
+    try:
+        run = read_run(folder, described)
+    except ScenarioError as error:
+        ended = f" (the command ended with exit status {status})" if status else ""
+        raise ScenarioError([f"{line}{ended}" for line in error.lines]) from error
+    if status:
+        raise CalibrationError(f"{described.program}: ended with exit status {status}; mend it, then record it again")
+    return run
+
+
+def _is_kept(folder: Path, identity: dict[str, Any]) -> bool:
+    done = folder / DONE
+    return done.is_file() and files.read_json(done) == identity
+
+
+def _run(program: MpiProgram, folder: Path) -> int:
+    """Run the command with the recorder preloaded; its exit status. What it prints goes to standard error."""
+    preloaded = [str(program.shim.library), *os.environ.get("LD_PRELOAD", "").split()]
+    own = {"APPORTION_MPI": str(folder.absolute()), "LD_PRELOAD": " ".join(preloaded)}
+    listed = [os.environ.get(OF_OPEN_MPI, ""), *own]
+    own[OF_OPEN_MPI] = ";".join(filter(None, listed))
+    try:
+        child = subprocess.Popen(
+            program.words,
+            stdin=subprocess.DEVNULL,
+            stdout=_standard_error(),
+            env={**os.environ, **own},
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ScenarioError(f"{program.words[0]}: {reason(error)}; give a launcher that runs here") from error
+    try:
+        return child.wait()
+    except BaseException:
+        _end(child)
+        raise
+
+
+def _standard_error() -> int:
+    try:
+        return sys.stderr.fileno()
+    except (AttributeError, OSError, ValueError):
+        return subprocess.DEVNULL
+
+
+def _end(child: "subprocess.Popen[bytes]") -> None:
+    """Have the launcher end its ranks, then make sure of it."""
+    for number, limit_s in ((signal.SIGTERM, ENDING_S), (signal.SIGKILL, ENDING_S)):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(limit_s)
