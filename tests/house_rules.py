@@ -40,7 +40,7 @@ LINES = {
     "simulator/models": (11_919, 11_719),
     "simulator/load_traces": (2_050, 2_030),
     "simulator/platform": (5_181, 4_771),
-    "simulator/programs": (6_922, 6_922),
+    "simulator/programs": (7_476, 7_476),
     "simulator/scheduling": (2_864, 2_738),
     "simulator/scenario_file": (7_131, 5_999),
     "simulator/engines": (12_884, 12_382),

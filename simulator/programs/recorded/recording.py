@@ -57,6 +57,10 @@ COLLECTIVES = range(Action.BARRIER, Action.REDUCE_SCATTER + 1)
 ROOTED = (Action.BCAST, Action.REDUCE, Action.GATHER, Action.SCATTER)
 
 
+PARTNERED = (Action.SEND, Action.RECV, Action.POST_SEND, Action.POST_RECV, *ROOTED)
+NUMBERED = (Action.POST_SEND, Action.POST_RECV, Action.WAIT, Action.ALLTOALLV)
+
+
 @dataclass(frozen=True)
 class Described(Record):
     """What a recording says besides its actions."""
@@ -132,6 +136,31 @@ class Recording:
     """Seconds by the clock that each rank took in each recording, 0 unknown; (K, P)."""
     described: Described
 
+    @classmethod
+    def of(cls, first: Ints, action: NDArray[np.int8], described: Described, **columns: Any) -> Self:
+        """One of the columns that say something; those left out hold nothing, and the only communicator is the world.
+
+        Raises ScenarioError if they do not fit each other.
+        """
+        count, ranks = action.size, first.size - 1
+        computing = np.asarray(columns.get("amount", np.zeros(count)))[action == Action.COMPUTE]
+        columns.setdefault("computed_s", computing[np.newaxis])
+        usual: dict[str, Any] = {
+            **{name: np.full(count, -1, np.int32) for name in ("partner", "source", "site")},
+            **{name: np.zeros(count, np.int32) for name in ("tag", "communicator")},
+            "mode": np.zeros(count, np.int8),
+            "amount": np.zeros(count),
+            "members_first": np.array([0, ranks]),
+            "members": np.arange(ranks),
+            "parts_first": np.zeros(1, np.int64),
+            "parts": np.zeros(0),
+            "memory_bytes": np.zeros(ranks, np.int64),
+            "clock_s": np.zeros((len(columns["computed_s"]), ranks)),
+        }
+        made = cls(first=first, action=action, described=described, **usual | columns)
+        made.check(described.program)
+        return made
+
     @property
     def ranks(self) -> int:
         """P."""
@@ -179,6 +208,7 @@ class Recording:
         """Refuse columns that do not fit each other: see `load`."""
         actions, ranks = self.action.size, self.ranks
         lengths = {getattr(self, name).shape for name in BY_ACTION}
+        groups, rows = self.members_first.size - 1, self.parts_first.size - 1
         computations = int(np.count_nonzero(self.action == Action.COMPUTE))
         sound = (
             lengths == {(actions,)}
@@ -192,6 +222,18 @@ class Recording:
             and self.clock_s.shape == (self.computed_s.shape[0], ranks)
             and bool(np.all((self.partner >= -1) & (self.partner < ranks)))
             and bool(np.all(np.isfinite(self.amount) & (self.amount >= 0)))
+            and bool(np.all((self.action >= 0) & (self.action < len(Action))))
+            and bool(np.all((self.communicator >= 0) & (self.communicator < groups)))
+            and bool(np.all((self.members >= 0) & (self.members < ranks)))
+            and all(
+                _edges(edges, part.size)
+                for edges, part in ((self.members_first, self.members), (self.parts_first, self.parts))
+            )
+            and bool(np.all((self.partner >= 0) | ~np.isin(self.action, PARTNERED)))
+            and bool(np.all((self.source >= 0) | ~np.isin(self.action, NUMBERED)))
+            and bool(np.all(self.source[self.action == Action.ALLTOALLV] < rows))
+            and bool(np.all(self.source[self.action == Action.EXCHANGE] < ranks))
+            and bool(np.all((self.tag >= 0) & (self.mode >= 0) & (self.mode <= 2)))
         )
         if not sound:
             raise ScenarioError(f"{place}: its columns do not fit each other; record the program again")
@@ -201,6 +243,11 @@ class Recording:
         amount = self.amount.copy()
         amount[self.action == Action.COMPUTE] = np.median(computed_s, axis=0)
         return replace(self, amount=amount, computed_s=computed_s)
+
+
+def _edges(edges: Ints, size: int) -> bool:
+    """Whether these are edges of rows of so many numbers."""
+    return edges.size > 0 and edges[0] == 0 and edges[-1] == size and bool(np.all(np.diff(edges) >= 0))
 
 
 COLUMNS = tuple(one.name for one in fields(Recording) if one.name != "described")
