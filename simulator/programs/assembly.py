@@ -14,6 +14,7 @@ from simulator.base.machine import check_room
 from simulator.programs.collectives import expand
 from simulator.programs.columns import (
     DISTRIBUTIONS,
+    MODES,
     RULES,
     Columns,
     FarmTable,
@@ -24,7 +25,6 @@ from simulator.programs.columns import (
 )
 from simulator.programs.program import (
     ANY,
-    MODES,
     NOBODY,
     Barrier,
     Broadcast,
@@ -281,7 +281,7 @@ def _mode(operation: Operation) -> Floats:
     mode = getattr(operation, "mode", "threshold")
     if mode not in MODES:
         raise ScenarioError(f"program: {mode!r} is no mode of a message; take {', '.join(MODES)}{meant(mode, MODES)}")
-    return np.asarray(MODES[mode])
+    return np.asarray(float(MODES.index(mode)))
 
 
 def _request(place: _Place, values: Whole) -> Ints:

@@ -39,8 +39,10 @@ class Kind(IntEnum):
 
 
 KIND_NAMES = {kind: kind.name.lower() for kind in Kind}
-BY_THRESHOLD, RENDEZVOUS, EAGER = 0.0, 1.0, 2.0
-"""Modes of a message: how it is sent is up to the network's eager threshold, or fixed."""
+MODES = "threshold", "rendezvous", "eager"
+"""How a message is sent, by its number: as the network's eager threshold says, or always so."""
+MANY = 2**22
+"""Numbers of requests up to which they are counted in a table."""
 _EVERY = np.arange(len(Kind))
 _SENDS, _RECEIVES, _NUMBERED = (
     np.isin(_EVERY, kinds)
@@ -128,8 +130,8 @@ class Columns:
     | READ_WRITE | | | bytes | |
     | CUSTOM | index into `customs` | | | |
 
-    Columns without a meaning hold -1 (partner, source) or 0. The mode is `BY_THRESHOLD`, `RENDEZVOUS` or `EAGER`;
-    requests of collectives are less than -1.
+    Columns without a meaning hold -1 (partner, source) or 0. The mode is a place in
+    `MODES`; requests of collectives are less than -1.
     """
 
     first: Ints
@@ -183,7 +185,7 @@ class Columns:
     def eager(self, threshold_bytes: float) -> NDArray[np.bool_]:
         """Which rows send a message without waiting for its receiver; (N,)."""
         small = self.amount <= (threshold_bytes or -1)  # at 0 no message is small, not even one without bytes
-        return self.sends & np.where(self.size == BY_THRESHOLD, small, self.size == EAGER)
+        return self.sends & np.where(self.size == 0, small, self.size == MODES.index("eager"))
 
     def requests(self) -> tuple[Ints, Ints]:
         """Rows that open or wait for a request, and the number of it among those of all processes; both (rows,)."""
@@ -192,8 +194,13 @@ class Columns:
             return rows, rows
         request = self.source[rows].astype(np.int64)
         least = int(request.min())
-        keys = self.process[rows] * (int(request.max()) - least + 1) + request - least
-        return rows, np.unique(keys, return_inverse=True)[1]
+        span = int(request.max()) - least + 1
+        keys = self.process[rows] * np.int64(span) + request - least
+        if self.processes * span > MANY:
+            return rows, np.unique(keys, return_inverse=True)[1]
+        used = np.zeros(self.processes * span, dtype=np.bool_)
+        used[keys] = True
+        return rows, (np.cumsum(used) - 1)[keys]
 
     def check(self) -> None:
         """Refuse what no engine could run."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from simulator.base.arrays import Floats, Ints
 from simulator.models.doubt import Doubt, Noise
-from simulator.programs.columns import EAGER, RENDEZVOUS, Columns, SelfScheduling, UnitSpread
+from simulator.programs.columns import Columns, SelfScheduling, UnitSpread
 
 Numbers = float | Floats | Ints
 """One number for all, or an array (iterations..., process)."""
@@ -31,7 +31,6 @@ AllToAllAlgorithm = Literal["pairwise", "linear"]
 AllReduceAlgorithm = Literal["recursive_doubling", "ring", "reduce_broadcast"]
 Group = tuple[int, ...]
 Mode = Literal["threshold", "rendezvous", "eager"]
-MODES: dict[Mode, float] = {"threshold": 0.0, "rendezvous": RENDEZVOUS, "eager": EAGER}
 """How a message is sent: as its size and the network's eager threshold say, always by rendezvous, or always eager."""
 
 

@@ -28,12 +28,15 @@ from simulator.programs.program import (
     Farm,
     Gather,
     Loop,
+    PostRecv,
+    PostSend,
     Program,
     ReadWrite,
     Recv,
     Reduce,
     Scatter,
     Send,
+    Wait,
     WaitUntil,
 )
 from simulator.scenario_file.scenario import Application, Scenario
@@ -103,15 +106,21 @@ def rows(draw, processes, *, careless=False, shared=True):
     """A row per process, made step by step for all of them, so that no order of steps can block (unless careless)."""
     made = [[] for _ in range(processes)]
     everyone = range(processes)
-    steps = [solo, solo, pair, pair, ring, together] + [anyone, farm] * shared
+    steps = [solo, solo, pair, pair, ring, together, posted] + [anyone, farm] * shared
     for _ in range(draw(st.integers(1, 8))):
         draw(st.sampled_from(steps))(draw, made, everyone)
     if careless:
         for process in everyone:
             for _ in range(draw(st.integers(0, 2))):
                 other, tag = draw(st.sampled_from(everyone)), draw(st.integers(0, 1))
-                kinds = [Send(other, 5, tag), Recv(other, tag), Recv(ANY, tag), Exchange(other, process, 12, tag)]
-                made[process].append(draw(st.sampled_from(kinds)))
+                kinds = [
+                    (Send(other, 5, tag),),
+                    (Recv(other, tag),),
+                    (Recv(ANY, tag),),
+                    (Exchange(other, process, 12, tag),),
+                ]
+                kinds += [(PostSend(other, 12, 0, tag), Wait(0)), (PostRecv(other, 0, tag), Wait(0))]
+                made[process] += draw(st.sampled_from(kinds))
     return tuple(tuple(row) for row in made)
 
 
@@ -153,6 +162,28 @@ def pair(draw, made, everyone):
         if draw(st.booleans()):
             made[to].append(compute(draw))
         made[to].append(Recv(source, tag))
+
+
+def posted(draw, made, everyone):
+    """Messages whose sides are posted or block, and waits in another order, with work in between."""
+    opened = [[] for _ in everyone]
+    for _ in range(draw(st.integers(1, 5))):
+        one, other, tag = draw(st.sampled_from(everyone)), draw(st.sampled_from(everyone)), draw(st.integers(0, 1))
+        mode, size = draw(st.sampled_from(["threshold", "threshold", "rendezvous", "eager"])), draw(some_bytes)
+        blocks = draw(st.sampled_from(["", "", "sender", "receiver"])) if one != other else ""
+        request = len(opened[one])
+        made[one].append(
+            Send(other, size, tag, mode) if blocks == "sender" else PostSend(other, size, request, tag, mode)
+        )
+        opened[one] += [request] * (blocks != "sender")
+        request = len(opened[other])
+        made[other].append(Recv(one, tag) if blocks == "receiver" else PostRecv(one, request, tag))
+        opened[other] += [request] * (blocks != "receiver")
+        late = draw(st.sampled_from(everyone))
+        made[late].append(compute(draw))
+    for process, requests in enumerate(opened):
+        for request in draw(st.permutations(requests)):
+            made[process] += [Wait(request), *([compute(draw)] if draw(st.booleans()) else [])]
 
 
 def anyone(draw, made, everyone):

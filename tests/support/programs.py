@@ -167,8 +167,11 @@ def wait(draw, rows, opened, channel):
 
 
 @st.composite
-def programs(draw, processes):
-    """Operations that fit together if done in the order drawn; now and then one is left out."""
+def programs(draw, processes, *, posted=None):
+    """Operations that fit together if done in the order drawn; now and then one is left out.
+
+    `posted`: how often messages are posted, beside eleven others.
+    """
     rows = [[] for _ in range(processes)]
     anybody = st.integers(0, processes - 1)
 
@@ -176,7 +179,7 @@ def programs(draw, processes):
         if draw(st.integers(0, 60)):
             rows[process].append(operation)
 
-    posted = draw(st.sampled_from([0]))
+    posted = draw(st.sampled_from([0, 0, 1, 3])) if posted is None else posted
     opened = [[] for _ in range(processes)]
     for kind in draw(st.lists(st.sampled_from(KINDS + ("posted", "await") * posted), min_size=4, max_size=24)):
         one, other, tag = draw(anybody), draw(anybody), draw(st.integers(0, 1))
@@ -303,14 +306,14 @@ def _demanding(pe, demand):
 
 
 @st.composite
-def scenarios(draw):
-    """A scenario of one or two configurations in ticks of 1 s, and its draws."""
+def scenarios(draw, **options):
+    """A scenario of one or two configurations in ticks of 1 s, and its draws; `options` as of `programs`."""
     platform, processes = draw(platforms()), draw(st.integers(1, 5))
     places = st.lists(st.integers(0, len(platform.pes) - 1), min_size=processes, max_size=processes)
     configurations = tuple(
         Configuration(f"c{i}", (1,) * processes, tuple(draw(places))) for i in range(draw(st.integers(1, 2)))
     )
-    application = Application.of_program(draw(programs(processes)), kernel="k")
+    application = Application.of_program(draw(programs(processes, **options)), kernel="k")
     made = Scenario(platform, application, configurations, draw(st.integers(1, 2)), 0)
     shape = (made.replications, len(platform.pes))
     starts = [[0 if ends(pe) else draw(st.integers(0, 20)) for pe in platform.pes] for _ in range(shape[0])]

@@ -115,11 +115,14 @@ class Block:
     def rows(self) -> Rows:
         """The columns that kernels read."""
         costs, columns = self.costs, self.costs.columns
+        rows, number = columns.requests()
+        source = columns.source.astype(np.int32)
+        source[rows] = number
         return Rows(
             whole(columns.first),
             plain(columns.kind, np.int8),
             plain(columns.partner, np.int32),
-            plain(columns.source, np.int32),
+            source,
             plain(columns.tag, np.int32),
             plain(costs.eager, np.bool_),
             whole(costs.computation),

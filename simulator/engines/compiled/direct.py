@@ -6,6 +6,7 @@ no heap of events and there are no instants.
 """
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +21,11 @@ from simulator.engines.compiled.plan import (
     ARRIVE,
     COMPUTE,
     END,
+    JOIN,
     LEAVE,
     MEET,
     MOVE,
+    NOTE,
     PART,
     POST,
     SLEEP,
@@ -173,8 +176,9 @@ def _do_step(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks, at: 
             clocks.barrier[other] = max(clocks.barrier[other], now[mine])
         elif code == LEAVE:
             now[mine] = clocks.barrier[other]
-        elif code == POST:
-            clocks.arrival[other] = _later(job, clocks, lane, now[mine], row)
+        elif code in (POST, NOTE, JOIN):
+            begin = max(now[mine], clocks.arrival[other]) if code == JOIN else now[mine]
+            clocks.arrival[other] = begin if code == NOTE else _later(job, clocks, lane, begin, row)
         elif code == SLEEP:
             now[mine] = _slept(job, clocks, lane, now[mine], row, what)
         elif code == UNTIL:
@@ -199,7 +203,7 @@ def _follow_logged(job: Job, tables: ServiceTables, steps: Short, clocks: Clocks
         _do_step(job, tables, steps, clocks, at, 1)
         if code == MEET:
             times.begin[far], times.end[far] = far_begin, clocks.now[other]
-        if code not in (ARRIVE, PART, MOVE) and not (code == POST and far == 0):
+        if code not in (ARRIVE, PART, MOVE, NOTE, JOIN) and not (code == POST and far == 0):
             times.begin[row], times.end[row] = begin, clocks.now[mine]
 
 
@@ -248,13 +252,19 @@ ALONE = 200_000
 def takes(block: Block) -> bool:
     """Whether a block can take this path."""
     kinds, costs = block.kinds, block.costs
+    partner, source = costs.columns.partner, costs.columns.source
     if kinds[Kind.FARM] or costs.sharing is not None or costs.quotas is not None:
         return False
-    if kinds[Kind.RECV] + kinds[Kind.EXCHANGE] > 0 and ANY in (costs.columns.partner.min(), costs.columns.source.min()):
+    if kinds[Kind.RECV] + kinds[Kind.EXCHANGE] > 0 and ANY in (partner.min(), source.min()) and _from_anyone(costs):
         return False
     if costs.contention != "none" and np.any(costs.route >= 0):
         return False
     return not _shares(block.scenario, costs, calm=block.loads.of is not None)
+
+
+def _from_anyone(costs: Costs) -> bool:
+    """Whether somebody receives from anyone; requests of collectives look alike at first sight."""
+    return bool(np.any(costs.columns.receives & (costs.columns.senders == ANY)))
 
 
 def _shares(scenario: Scenario, costs: Costs, *, calm: bool) -> bool:
@@ -302,11 +312,21 @@ def do_block(block: Block) -> Outcome:
                 raise
     for configuration, replication in block.logged:
         run, rows = configuration * replications + replication, block.costs.columns.kind.size
-        begin, end = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.int64)
+        begin, end = np.full(rows, -1, dtype=np.int64), np.zeros(rows, dtype=np.int64)
         times = _times(_empty(block), begin, end)
         kernel(job, tables, made.steps, clocks(job, made.slots), times, np.array([run, run + 1]))
+        _fill(block.costs.columns.first, begin, end)
         outcome.logs[configuration, replication] = operations(block, configuration, begin, end)
     return outcome
+
+
+def _fill(first: Ints, begin: Ints, end: Ints) -> None:
+    """Times of what needs no step, posts and waits for what was over: no time, right after the operation before."""
+    left_out = begin < 0
+    if left_out.any():
+        for one, last in pairwise(first.tolist()):
+            np.maximum.accumulate(end[one:last], out=end[one:last])
+        begin[left_out] = end[left_out]
 
 
 def _check(block: Block, made: Plan) -> None:

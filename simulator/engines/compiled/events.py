@@ -34,6 +34,7 @@ from simulator.engines.compiled.memory import (
     ended,
     farms,
     floats_at,
+    handles,
     inboxes,
     links,
     messages,
@@ -156,11 +157,14 @@ def _reset_processes(w: Words) -> None:
 def _reset_messages(w: Words) -> None:
     for number in range(w[W.CHANNEL_COUNT]):
         channels(w)[number].head, channels(w)[number].waiting = NONE, NONE
+    for number in range(w[W.HANDLE_COUNT]):
+        handles(w)[number].waited, handles(w)[number].next = 0, NONE
     for number in range(w[W.INBOX_COUNT]):
         inboxes(w)[number].size = 0
     count = w[W.SLOT_COUNT]
-    w[W.SPARE_SLOTS] = count - w[W.PROCESS_COUNT]
-    w[W.FREE_SLOT] = w[W.PROCESS_COUNT] if count > w[W.PROCESS_COUNT] else NONE
+    own = w[W.PROCESS_COUNT] + w[W.HANDLE_COUNT]
+    w[W.SPARE_SLOTS] = count - own
+    w[W.FREE_SLOT] = own if count > own else NONE
     for number in range(count):
         slot = slots(w)[number]
         slot.moving, slot.queued, slot.mark, slot.shared, slot.group = IDLE, 0, 0, 0, NONE
@@ -174,21 +178,23 @@ def may_post_ahead(w: Words, row: int) -> bool:
     Half of the slots are kept for those that are not ahead, so that a sender without a receiver near asks for no more.
     """
     operation = operations(w)[row]
-    room = not operation.eager or 2 * w[W.SPARE_SLOTS] > w[W.SLOT_COUNT] - w[W.PROCESS_COUNT]
+    room = not operation.eager or 2 * w[W.SPARE_SLOTS] > w[W.SLOT_COUNT] - w[W.PROCESS_COUNT] - w[W.HANDLE_COUNT]
     return bool(room and channels(w)[operation.out].inbox == NONE)
 
 
 @callee
-def post(w: Words, process: int, row: int) -> None:
-    """What SEND or EXCHANGE sends at its process's clock; to a process that waits for it, or into its channel."""
+def post(w: Words, process: int, who: int, row: int) -> None:
+    """What an operation sends at its process's clock; to who waits for it, or into its channel.
+
+    `who`: goes on when it ends, the process or a request of it.
+    """
     operation, tick = operations(w)[row], processes(w)[process].clock
-    channel = channels(w)[operation.out]
-    slot = process
+    number: Any = np.int64(operation.out)
+    channel = channels(w)[number]
+    slot = who
     if operation.eager:
         if channel.waiting != NONE and not routed(w, row):
-            receiver: Any = np.int64(channel.waiting)
-            channel.waiting = NONE
-            part_done(w, receiver, after(w, tick, max(1, ticks(w)[row])))
+            part_done(w, _next_receiver(w, number), after(w, tick, max(1, ticks(w)[row])))
             return
         slot = w[W.FREE_SLOT]
         if slot == NONE:
@@ -198,14 +204,15 @@ def post(w: Words, process: int, row: int) -> None:
         w[W.SPARE_SLOTS] -= 1
     fill_slot(w, slot, process, row)
     message = slots(w)[slot]
+    message.sender = who
     if operation.eager and routed(w, row):
         request_at(w, slot, tick)
     elif operation.eager:
         message.moving, message.over = OVER, after(w, tick, max(1, ticks(w)[row]))
     if channel.waiting != NONE:
-        message.receiver, channel.waiting = channel.waiting, NONE
+        message.receiver = _next_receiver(w, number)
         if not operation.eager:
-            _meet(w, slot, max(tick, processes(w)[message.receiver].clock))
+            _meet(w, slot, max(tick, _posted_at(w, message.receiver)))
         return
     message.queued, message.next = 1, NONE
     w[W.EAGER_LEFT] += operation.eager
@@ -220,6 +227,23 @@ def post(w: Words, process: int, row: int) -> None:
         box.size += 1
         if processes(w)[channel.receiver].inbox == channel.inbox:
             ask(w, channel.receiver)
+
+
+@subroutine
+def _next_receiver(w: Words, number: int) -> int:
+    """Who waits first for a message of a channel, and now has one; behind a process, which waits, nobody stands."""
+    channel = channels(w)[number]
+    who: Any = np.int64(channel.waiting)
+    channel.waiting = handles(w)[who - w[W.PROCESS_COUNT]].next if who >= w[W.PROCESS_COUNT] else NONE
+    return who
+
+
+@subroutine
+def _posted_at(w: Words, who: int) -> int:
+    """When who waits for a message posted that."""
+    if who >= w[W.PROCESS_COUNT]:
+        return handles(w)[who - w[W.PROCESS_COUNT]].posted
+    return processes(w)[who].clock
 
 
 @subroutine
@@ -245,18 +269,22 @@ def _meet(w: Words, slot: int, tick: int) -> None:
 
 
 @callee
-def receive(w: Words, process: int, number: int) -> None:
-    """Take a channel's first message at the process's clock, or wait for it."""
+def receive(w: Words, process: int, who: int, number: int) -> None:
+    """Take a channel's first message at the process's clock, or let it wait, or a request of it, for one."""
     channel = channels(w)[number]
-    if channel.head == NONE:
-        channel.waiting = process
+    if channel.head != NONE:
+        _take(w, who, number, processes(w)[process].clock, 0)
+        return
+    if channel.waiting == NONE:
+        channel.waiting = who
     else:
-        _take(w, process, number, processes(w)[process].clock, 0)
+        handles(w)[channel.last - w[W.PROCESS_COUNT]].next = who
+    channel.last = who
 
 
 @subroutine
-def _take(w: Words, process: int, number: int, tick: int, least: int) -> None:
-    """A process receives a channel's first message at a tick; of one that has arrived it lasts so many ticks."""
+def _take(w: Words, who: int, number: int, tick: int, least: int) -> None:
+    """A process or a request gets a channel's first message at a tick; of one that is there it lasts so many ticks."""
     channel = channels(w)[number]
     slot = channel.head
     message = slots(w)[slot]
@@ -265,9 +293,9 @@ def _take(w: Words, process: int, number: int, tick: int, least: int) -> None:
     w[W.EAGER_LEFT] -= message.eager
     if message.moving == OVER:
         release(w, slot)
-        part_done(w, process, max(message.over, tick + least))
+        part_done(w, who, max(message.over, tick + least))
         return
-    message.receiver = process
+    message.receiver = who
     if not message.eager:
         _meet(w, slot, max(tick, message.posted))
 
@@ -306,6 +334,7 @@ _COMPUTE, _SEND, _RECV, _EXCHANGE = int(Kind.COMPUTE), int(Kind.SEND), int(Kind.
 _BARRIER, _FARM, _WAIT_UNTIL = int(Kind.BARRIER), int(Kind.FARM), int(Kind.WAIT_UNTIL)
 _DELAY = int(Kind.DELAY)
 _READ_WRITE = int(Kind.READ_WRITE)
+_POST_SEND, _POST_RECV, _WAIT = int(Kind.POST_SEND), int(Kind.POST_RECV), int(Kind.WAIT)
 
 
 def simulate(w: Words) -> int:
@@ -579,7 +608,7 @@ def _go_on(w: Words, process: int) -> None:
     if w[W.STATUS] != RUNNING or not w[W.POLLS] or one.calling:
         return
     kind = operations(w)[one.row].kind
-    if kind in (_SEND, _RECV, _EXCHANGE, _BARRIER, _FARM):
+    if kind in (_SEND, _RECV, _EXCHANGE, _WAIT, _BARRIER, _FARM):
         one.polling = 1
         wait_busily(w, process, 1)
 
@@ -606,6 +635,8 @@ def _begin(w: Words, process: int, row: int) -> bool:  # noqa: PLR0911 - one for
         )
     if kind in (_SEND, _RECV, _EXCHANGE):
         return _begin_message(w, process, row)
+    if kind in (_POST_SEND, _POST_RECV, _WAIT):
+        return _begin_posted(w, process, row)
     if kind == _BARRIER:
         number: Any = np.int64(operation.partner)
         return _arrive(w, process, number)
@@ -636,16 +667,39 @@ def _begin_message(w: Words, process: int, row: int) -> bool:
     one.parts, one.latest = 1, one.clock  # one more than there are: what ends at once shall not let it go on yet
     if sends:
         one.parts += not operation.eager
-        post(w, process, row)
+        post(w, process, process, row)
     if operation.kind != _SEND:
         one.parts += 1
         if into < NONE:
             one.inbox = -2 - into
             ask(w, process)
         else:
-            receive(w, process, into)
+            receive(w, process, process, into)
     one.parts -= 1
     return bool(one.parts == 0 and goes_on(w, process, one.latest))
+
+
+@callee
+def _begin_posted(w: Words, process: int, row: int) -> bool:
+    """Post a send or a receive, or wait for what was posted; whether the process goes on at once."""
+    operation, one = operations(w)[row], processes(w)[process]
+    who, into = np.int64(operation.partner), np.int64(operation.into)
+    handle = handles(w)[who - w[W.PROCESS_COUNT]]
+    if operation.kind == _WAIT:
+        if handle.over != NONE:
+            return goes_on(w, process, max(one.clock, handle.over))
+        one.parts, one.latest, handle.waited = 1, one.clock, 1
+        return False
+    if operation.kind == _POST_SEND and not may_post_ahead(w, row) and not _is_now(w, process):
+        return False
+    handle.posted, handle.over, handle.waited, handle.next = one.clock, NONE, 0, NONE
+    if operation.kind == _POST_RECV:
+        receive(w, process, who, into)
+        return True
+    post(w, process, who, row)
+    if operation.eager:
+        handle.over = one.clock
+    return True
 
 
 @subroutine

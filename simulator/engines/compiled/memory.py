@@ -78,6 +78,8 @@ class W(IntEnum):
     # Addresses of control groups with quotas, and of their PEs (int64)
     QUOTAS = 112
     QUOTA_MEMBERS = 113
+    # Addresses of record arrays, again
+    HANDLES = 114
     # Sizes
     PROCESS_COUNT = 30
     SLOT_COUNT = 31
@@ -94,6 +96,7 @@ class W(IntEnum):
     DOMAIN_COUNT = 42
     SHARING_SLOTS = 43
     QUOTA_COUNT = 44
+    HANDLE_COUNT = 45
     # State
     NOW = 50
     STATUS = 51
@@ -137,7 +140,7 @@ ENTRY = _record(key="i8", second="i8", value="i8")
 """What lies in a small heap, least (key, second) first."""
 OPERATION = _record(kind="i1", eager="i1", partner="i4", out="i4", into="i4")
 """`out`, `into`: channel of what is sent and received; `into` below -1 is `-2 - inbox`. Of FARM `into` is the place in
-it and `out` the row of its nominal ticks."""
+it and `out` the row of its nominal ticks. `partner` of what is posted, and of WAIT: its request, as of who waits."""
 PROCESS = _record(
     row="i8", end="i8", pe="i8", clock="i8", parts="i8", latest="i8", next="i8",
     asking="i1", polling="i1", pulling="i1", calling="i1", keeps_time="i1", joined="i8",
@@ -157,8 +160,12 @@ SLOT = _record(
     mark="i8", filled="i8", shared="i8", fixed_by="i8", fixed_next="i8",
 )  # fmt: skip
 """A message or disk transfer, `number` being its row in the whole program, `over` its end once that is known.
-Slot `p` is process `p`'s SEND, EXCHANGE or READ_WRITE; those behind are eager."""
-CHANNEL = _record(head="i8", tail="i8", waiting="i8", inbox="i8", receiver="i8")
+`sender`, `receiver`: who waits for its end, process `p`, or a request `h` of a process, counted behind all processes.
+Slot `p` is process `p`'s SEND, EXCHANGE or READ_WRITE, then there is one for each request; those behind are eager."""
+HANDLE = _record(process="i8", posted="i8", over="i8", next="i8", waited="i1")
+"""A request of a process: `over` its end once that is known, `waited` whether its process waits for it."""
+CHANNEL = _record(head="i8", tail="i8", waiting="i8", last="i8", inbox="i8", receiver="i8")
+"""`head` to `tail`: messages that nobody has received; `waiting` to `last`: who waits for one."""
 INBOX = _record(first="i8", size="i8")
 """Unmatched messages that a receive from anyone may take: a heap in `MESSAGES` from `first` on."""
 PE_STATE = _record(
@@ -264,6 +271,7 @@ queue = _view(W.QUEUE, QUEUE)
 operations = _view(W.OPERATIONS, OPERATION)
 processes = _view(W.PROCESSES, PROCESS)
 slots = _view(W.SLOTS, SLOT)
+handles = _view(W.HANDLES, HANDLE)
 channels = _view(W.CHANNELS, CHANNEL)
 inboxes = _view(W.INBOXES, INBOX)
 messages = _view(W.MESSAGES, ENTRY)

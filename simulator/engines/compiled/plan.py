@@ -19,17 +19,19 @@ Short = NDArray[np.int32]
 
 _COMPUTE, _SEND, _RECV, _EXCHANGE = int(Kind.COMPUTE), int(Kind.SEND), int(Kind.RECV), int(Kind.EXCHANGE)
 _BARRIER, _WAIT_UNTIL = int(Kind.BARRIER), int(Kind.WAIT_UNTIL)
+_POST_SEND, _POST_RECV, _WAIT = int(Kind.POST_SEND), int(Kind.POST_RECV), int(Kind.WAIT)
 
 WIDTH = 5
 """Numbers per step: code, process, what the code says, row of its operation, row of the partner's operation."""
-COMPUTE, SLEEP, UNTIL, MEET, MOVE, END, POST, TAKE, PART, ARRIVE, LEAVE = range(11)
+COMPUTE, SLEEP, UNTIL, MEET, MOVE, END, POST, TAKE, PART, ARRIVE, LEAVE, NOTE, JOIN = range(13)
 """Steps: a computation; a delay; a time to wait for; a rendezvous, sender first; one that is a part of an exchange;
-the end of what has such parts; an eager message, into a slot; its receive; that in an exchange; a barrier."""
+the end of what has such parts; an eager message, into a slot; its receive; that in an exchange; a barrier; into a slot
+when one side of a rendezvous was there; what the other side makes of it, the end."""
 _STEPS, _READY, _FREE, _SLOTS, _CHANNELS = range(5)
 
 
 class Rows(NamedTuple):
-    """A program's columns, as `Columns` and `Costs` have them."""
+    """A program's columns, as `Columns` and `Costs` have them, but requests numbered over all processes."""
 
     first: Ints
     kind: NDArray[np.int8]
@@ -66,7 +68,15 @@ class State(NamedTuple):
     ready: Short
     """A stack of processes that no longer wait."""
     inbox: Short
-    """Eager messages that wait for each process; (P,)."""
+    """Messages, eager or posted, that wait for each process; (P,)."""
+    expecting: Short
+    """Posted receives of each process that wait for a message; (P,)."""
+    handle: Short
+    """Slot of each request, -1 where it was over when posted."""
+    met: Flags
+    """Whether it holds the end of the request."""
+    waiter: Short
+    """The process that waits for each request, -1 for none."""
     there: Short
     """Processes that are at each barrier; the last one to come, and who came before each process."""
     newest: Short
@@ -74,6 +84,8 @@ class State(NamedTuple):
     free: Short
     slot_row: Short
     slot_next: Short
+    uses: Short
+    """How many have yet to look at each slot."""
     bucket: Short
     """First channel by hash of sender, receiver and tag; what follows is per channel."""
     channel: Short
@@ -94,6 +106,7 @@ def plan_of(rows: Rows) -> Plan:
         left.append(state.slot_row[slots_left])
         slots_left = state.slot_next[slots_left]
     unreceived = np.concatenate(left) if left else np.zeros(0, dtype=np.int32)
+    unreceived = unreceived[rows.eager[unreceived]]
     return Plan(state.steps[: WIDTH * state.counts[_STEPS]], slots, state.rows, unreceived)
 
 
@@ -108,9 +121,14 @@ def follow(rows: Rows, state: State) -> None:
 
 def _begin(rows: Rows) -> State:
     """Room for all steps that there can be; memory that is not used is never touched."""
-    processes, barriers, eager = rows.first.size - 1, rows.barriers.size, int(np.count_nonzero(rows.eager))
+    processes, barriers = rows.first.size - 1, rows.barriers.size
     of_kind = np.bincount(rows.kind, minlength=len(Kind))
     room = rows.kind.size + of_kind[_SEND] + of_kind[_BARRIER] + 2 * of_kind[_EXCHANGE]
+    posted = int(of_kind[_POST_SEND] + of_kind[_POST_RECV])
+    kept, handles = int(np.count_nonzero(rows.eager)) + posted, 0
+    if posted:  # each may be a side of a message of five steps
+        room += 5 * posted
+        handles = int(rows.source[rows.kind == _WAIT].max(initial=-1)) + 1
     if rows.kind.size + WIDTH >= 2**31:
         raise UnsupportedProgram("engine compiled: the program has more than 2^31 operations; simulate a smaller one")
 
@@ -125,16 +143,21 @@ def _begin(rows: Rows) -> State:
         receiving=np.zeros(processes, dtype=np.bool_),
         ready=short(processes),
         inbox=np.zeros(processes, dtype=np.int32),
+        expecting=np.zeros(processes, dtype=np.int32),
+        handle=short(handles),
+        met=np.zeros(handles, dtype=np.bool_),
+        waiter=np.full(handles, -1, dtype=np.int32),
         there=np.zeros(barriers, dtype=np.int32),
         newest=np.full(barriers, -1, dtype=np.int32),
         earlier=short(processes),
-        free=short(eager),
-        slot_row=short(eager),
-        slot_next=short(eager),
-        bucket=np.full(2 ** min(eager.bit_length(), 22), -1, dtype=np.int32),
-        channel=short(4 * eager),
-        head=short(eager),
-        tail=short(eager),
+        free=short(kept),
+        slot_row=short(kept),
+        slot_next=short(kept),
+        uses=short(kept),
+        bucket=np.full(2 ** min(kept.bit_length(), 22), -1, dtype=np.int32),
+        channel=short(4 * kept),
+        head=short(kept),
+        tail=short(kept),
     )
 
 
@@ -160,6 +183,14 @@ def _advance(rows: Rows, state: State, process: int) -> None:
         elif kind in (_SEND, _RECV, _EXCHANGE):
             state.rows[process] = row
             if not _message(rows, state, process):
+                return
+        elif kind == _POST_SEND:
+            _post_send(rows, state, process, row)
+        elif kind == _POST_RECV:
+            _post_recv(rows, state, process, row)
+        elif kind == _WAIT:
+            state.rows[process] = row
+            if not _wait(rows, state, process):
                 return
         elif kind == _BARRIER:
             state.rows[process] = row
@@ -205,30 +236,174 @@ def _message(rows: Rows, state: State, process: int) -> bool:
     kind, tag = rows.kind[row], rows.tag[row]
     state.sending[process], state.receiving[process] = kind != _RECV, kind != _SEND
     if kind != _RECV:
-        to = rows.partner[row]
-        # An exchange with itself takes what it sent before first: its own receive comes after its message.
-        waits = state.receiving[to] and to != process
-        expected = waits and _sender(rows, state, to) == process and rows.tag[state.rows[to]] == tag
+        to = np.int64(rows.partner[row])
         if rows.eager[row]:
             state.sending[process] = False
             slot = _new_slot(state, row)
             _step(state, POST, process, slot, row, kind == _SEND)
-            if expected:
-                _take(rows, state, to, slot, process)
-            else:
-                _leave_message(state, process, to, tag, slot)
-        elif expected:
-            _meet(rows, state, process, to, process)
+            _deliver(rows, state, process, to, slot)
+        else:
+            slot = _first(rows, state, state.expecting, process, to, tag, True)  # noqa: FBT003 - compiled
+            if slot >= 0:
+                state.sending[process] = False
+                _join(rows, state, process, slot, row, state.slot_row[slot])
+                _part(rows, state, process, slot, process)
+            elif _expects(rows, state, to, process, tag):
+                _meet(rows, state, process, to, process)
     if state.receiving[process]:
-        source = _sender(rows, state, process)
-        slot = _found_message(state, source, process, tag) if state.inbox[process] else -1
+        source = np.int64(_sender(rows, state, process))
+        slot = _first(rows, state, state.inbox, source, process, tag, False)  # noqa: FBT003 - compiled
         if slot >= 0:
-            _take(rows, state, process, slot, process)
-        elif state.sending[source]:
-            offered = state.rows[source]
-            if rows.partner[offered] == process and rows.tag[offered] == tag:
-                _meet(rows, state, source, process, process)
+            if not rows.eager[state.slot_row[slot]]:
+                _join(rows, state, process, slot, state.slot_row[slot], state.slot_row[slot])
+            state.receiving[process] = False
+            _part(rows, state, process, slot, process)
+        elif _offers(rows, state, source, process, tag):
+            _meet(rows, state, source, process, process)
     return not (state.sending[process] or state.receiving[process])
+
+
+@callee
+def _expects(rows: Rows, state: State, receiver: int, sender: int, tag: int) -> bool:
+    """Whether a process waits in a receive of its own for a message of another one.
+
+    An exchange with itself takes what it sent before first: its own receive comes after its message.
+    """
+    if not state.receiving[receiver] or receiver == sender:
+        return False
+    return _sender(rows, state, receiver) == sender and rows.tag[state.rows[receiver]] == tag
+
+
+@callee
+def _offers(rows: Rows, state: State, sender: int, receiver: int, tag: int) -> bool:
+    """Whether a process waits with a message for another one."""
+    row = state.rows[sender]
+    return state.sending[sender] and rows.partner[row] == receiver and rows.tag[row] == tag
+
+
+@callee
+def _deliver(rows: Rows, state: State, process: int, to: int, slot: int) -> None:
+    """An eager message to who waits for it, or into its channel."""
+    tag = rows.tag[state.slot_row[slot]]
+    receive = _first(rows, state, state.expecting, process, to, tag, True)  # noqa: FBT003 - compiled
+    if receive >= 0:
+        handle = np.int64(rows.source[state.slot_row[receive]])
+        _look(state, receive)
+        state.handle[handle] = slot
+        _over(state, handle)
+    elif _expects(rows, state, to, process, tag):
+        state.receiving[to] = False
+        _part(rows, state, to, slot, process)
+    else:
+        _leave(state, state.inbox, process, to, tag, slot)
+
+
+@callee
+def _post_send(rows: Rows, state: State, process: int, row: int) -> None:
+    """Post a message."""
+    to, tag, handle = np.int64(rows.partner[row]), rows.tag[row], np.int64(rows.source[row])
+    state.met[handle] = True
+    if rows.eager[row]:
+        slot = _new_slot(state, row)
+        state.handle[handle] = -1
+        _step(state, POST, process, slot, row, 0)
+        _deliver(rows, state, process, to, slot)
+        return
+    slot = _first(rows, state, state.expecting, process, to, tag, True)  # noqa: FBT003 - compiled
+    if slot >= 0:
+        state.handle[handle] = slot
+        _join(rows, state, process, slot, row, state.slot_row[slot])
+        return
+    slot = _new_slot(state, row)
+    state.handle[handle] = slot
+    if _expects(rows, state, to, process, tag):
+        state.receiving[to] = False
+        _step(state, NOTE, to, slot, row, 0)
+        _join(rows, state, process, slot, row, -1)
+        _part(rows, state, to, slot, process)
+        return
+    state.met[handle] = False
+    _step(state, NOTE, process, slot, row, 0)
+    _leave(state, state.inbox, process, to, tag, slot)
+
+
+@callee
+def _post_recv(rows: Rows, state: State, process: int, row: int) -> None:
+    """Post a receive."""
+    source, tag, handle = np.int64(rows.partner[row]), rows.tag[row], np.int64(rows.source[row])
+    slot = _first(rows, state, state.inbox, source, process, tag, False)  # noqa: FBT003 - compiled
+    state.met[handle] = True
+    if slot >= 0:
+        state.handle[handle] = slot
+        if not rows.eager[state.slot_row[slot]]:
+            _join(rows, state, process, slot, state.slot_row[slot], state.slot_row[slot])
+        return
+    slot = _new_slot(state, row)
+    state.handle[handle] = slot
+    if _offers(rows, state, source, process, tag):
+        state.sending[source] = False
+        _step(state, NOTE, source, slot, row, 0)
+        _join(rows, state, process, slot, state.rows[source], -1)
+        _part(rows, state, source, slot, process)
+        return
+    state.met[handle] = False
+    _step(state, NOTE, process, slot, row, 0)
+    _leave(state, state.expecting, source, process, tag, slot)
+
+
+@callee
+def _wait(rows: Rows, state: State, process: int) -> bool:
+    """Wait for a request; whether its end is known."""
+    row = state.rows[process]
+    handle = np.int64(rows.source[row])
+    if not state.met[handle]:
+        state.waiter[handle] = process
+        return False
+    slot = np.int64(state.handle[handle])
+    if slot >= 0:
+        _step(state, TAKE, process, slot, row, 0)
+        _look(state, slot)
+    return True
+
+
+@callee
+def _join(rows: Rows, state: State, process: int, slot: int, row: int, posted: int) -> None:
+    """A rendezvous of a process with who is noted in a slot, which then holds its end for both; `posted`: his row."""
+    _step(state, JOIN, process, slot, row, 0)
+    state.uses[slot] = 2
+    if posted >= 0:
+        _over(state, np.int64(rows.source[posted]))
+
+
+@callee
+def _over(state: State, handle: int) -> None:
+    """A request's slot holds its end; who waits for it goes on."""
+    state.met[handle] = True
+    process, slot = np.int64(state.waiter[handle]), np.int64(state.handle[handle])
+    if process >= 0:
+        state.waiter[handle] = -1
+        _step(state, TAKE, process, slot, state.rows[process], 0)
+        _look(state, slot)
+        _release(state, process)
+
+
+@callee
+def _part(rows: Rows, state: State, process: int, slot: int, current: int) -> None:
+    """A message that a process sends or receives, or one of two, ends as a slot says; found by `current`."""
+    row = state.rows[process]
+    exchange = rows.kind[row] == _EXCHANGE
+    _step(state, PART if exchange else TAKE, process, slot, row, 0)
+    _look(state, slot)
+    _close(state, process, current, exchange)
+
+
+@callee
+def _look(state: State, slot: int) -> None:
+    """One of those that use a slot does not any more."""
+    state.uses[slot] -= 1
+    if state.uses[slot] == 0:
+        state.free[state.counts[_FREE]] = slot
+        state.counts[_FREE] += 1
 
 
 @callee
@@ -251,18 +426,6 @@ def _meet(rows: Rows, state: State, sender: int, receiver: int, current: int) ->
 
 
 @callee
-def _take(rows: Rows, state: State, process: int, slot: int, current: int) -> None:
-    """Receive an eager message."""
-    row = state.rows[process]
-    exchange = rows.kind[row] == _EXCHANGE
-    state.receiving[process] = False
-    _step(state, PART if exchange else TAKE, process, slot, row, 0)
-    state.free[state.counts[_FREE]] = slot
-    state.counts[_FREE] += 1
-    _close(state, process, current, exchange)
-
-
-@callee
 def _close(state: State, process: int, current: int, parts: bool) -> None:  # noqa: FBT001 - compiled
     """What follows when a message of a process has been matched: maybe the end of its operation."""
     if state.sending[process] or state.receiving[process]:
@@ -281,8 +444,7 @@ def _new_slot(state: State, row: int) -> int:
     else:
         slot = state.counts[_SLOTS]
         state.counts[_SLOTS] += 1
-    state.slot_row[slot] = row
-    state.slot_next[slot] = -1
+    state.slot_row[slot], state.slot_next[slot], state.uses[slot] = row, -1, 1
     return slot
 
 
@@ -306,9 +468,9 @@ def _channel(state: State, sender: int, receiver: int, tag: int) -> int:
 
 
 @callee
-def _leave_message(state: State, sender: int, receiver: int, tag: int, slot: int) -> None:
-    """Keep an eager message until its receiver asks for it."""
-    state.inbox[receiver] += 1
+def _leave(state: State, waiting: Short, sender: int, receiver: int, tag: int, slot: int) -> None:
+    """Keep a message until its receiver asks for it, or a receive until there is one; `waiting` counts its kind."""
+    waiting[receiver] += 1
     channel = _channel(state, sender, receiver, tag)
     if channel < 0:
         channel = state.counts[_CHANNELS]
@@ -326,12 +488,16 @@ def _leave_message(state: State, sender: int, receiver: int, tag: int, slot: int
 
 
 @callee
-def _found_message(state: State, sender: int, receiver: int, tag: int) -> int:
-    """The slot of the earliest eager message of a channel, which leaves it; -1 if there is none."""
+def _first(rows: Rows, state: State, waiting: Short, sender: int, receiver: int, tag: int, receives: bool) -> int:  # noqa: FBT001 - compiled
+    """The slot of the earliest message of a channel, or posted receive, which leaves it; -1 if there is none."""
+    if waiting[receiver] == 0:
+        return -1
     channel = _channel(state, sender, receiver, tag)
     if channel < 0 or state.head[channel] < 0:
         return -1
     slot = np.int64(state.head[channel])
+    if (rows.kind[state.slot_row[slot]] == _POST_RECV) != receives:
+        return -1
     state.head[channel] = state.slot_next[slot]
-    state.inbox[receiver] -= 1
+    waiting[receiver] -= 1
     return slot

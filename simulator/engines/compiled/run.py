@@ -127,8 +127,6 @@ def _done(block: Block, draws: Draws) -> Outcome:
     if block.kinds[Kind.CUSTOM]:
         found = f"the operation {block.costs.columns.customs[0][0]!r} of your own found"
         raise UnsupportedProgram(f"engine compiled: {found}, the engine process does it")
-    if block.kinds[Kind.WAIT]:
-        raise UnsupportedProgram("engine compiled: the program has posted operations; the engine process does it")
     outcome = alike.do_block(block, lambda part: (direct if direct.takes(part) else general).do_block(part))
     for place, replication in np.argwhere(outcome.fault).tolist():
         _again(block, outcome, place, replication, draws)

@@ -8,6 +8,7 @@ from simulator.engines.compiled.memory import (
     OUTSIDE,
     W,
     Words,
+    handles,
     links,
     nodes,
     processes,
@@ -95,8 +96,15 @@ def transferred(w: Words, slot: int) -> None:
 
 
 @subroutine
-def part_done(w: Words, process: int, tick: int) -> None:
-    """One of the things that a process waits for ends at a tick, now or later."""
+def part_done(w: Words, who: int, tick: int) -> None:
+    """A request ends at a tick, now or later, or one of the things that a process waits for."""
+    process = who
+    if who >= w[W.PROCESS_COUNT]:
+        handle = handles(w)[who - w[W.PROCESS_COUNT]]
+        handle.over = tick
+        if not handle.waited:
+            return
+        process = handle.process
     one = processes(w)[process]
     one.parts -= 1
     one.latest = max(one.latest, tick)

@@ -245,6 +245,7 @@ class Layout:
     inboxes: Records
     messages: int
     hops: int
+    handles: Records
     room: Ints
     """Processes that each PE runs as if each was alone there: its cores without load, else 1; (PE,)."""
     cores: Ints
@@ -255,7 +256,6 @@ class Layout:
         """Number channels and inboxes, and write the operations down as records."""
         costs, loops = rolled(costs)
         columns, times = costs.columns, costs.times
-        most_slots = columns.processes + int(times[costs.eager].sum())
         straight: dict[str, Any] = {name: _straight(getattr(costs, name)) for name in STRAIGHT}
         for name in ("farm_ticks", "data_ticks", "data_rows"):
             straight[name] = tuple(_straight(table) for table in getattr(costs, name))
@@ -265,6 +265,8 @@ class Layout:
         operations["partner"], operations["out"], operations["into"] = columns.partner, NONE, NONE
         _place_farms(columns, operations, costs.farm_rows)
         channels, inboxes, places = _connect(columns, operations, times)
+        handles = _open(columns, operations)
+        most_slots = columns.processes + handles.size + int(times[costs.eager].sum())
         lengths = np.diff(costs.route_first)
         flows = costs.contention != "none" and lengths.size
         used = services.of_pe >= 0
@@ -272,7 +274,7 @@ class Layout:
         room = np.where(free, services.cores[services.of_pe], 1).astype(np.int64)
         hops = int(lengths.max()) if flows else 0
         sizes = places, hops
-        return cls(costs, loops, most_slots, services, operations, channels, inboxes, *sizes, room, cores)
+        return cls(costs, loops, most_slots, services, operations, channels, inboxes, *sizes, handles, room, cores)
 
 
 def _place_farms(columns: Columns, operations: Records, farm_rows: tuple[Ints, ...]) -> None:
@@ -291,10 +293,9 @@ def _connect(columns: Columns, operations: Records, times: Ints) -> tuple[Record
 
     `times`: how often each row is done; (N,).
     """
-    kind, process = columns.kind, columns.process
-    sends = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.EXCHANGE))
-    takes = np.flatnonzero((kind == Kind.RECV) | (kind == Kind.EXCHANGE))
-    source = np.where(kind[takes] == Kind.RECV, columns.partner[takes], columns.source[takes])
+    process = columns.process
+    sends, takes = np.flatnonzero(columns.sends), np.flatnonzero(columns.receives)
+    source = columns.senders[takes]
     anyone = takes[source == ANY]
     takes, source = takes[source != ANY], source[source != ANY]
     rows = np.concatenate((sends, takes))
@@ -318,6 +319,15 @@ def _connect(columns: Columns, operations: Records, times: Ints) -> tuple[Record
     counts = np.bincount(found[found >= 0], times[sends][found >= 0], minlength=boxes.size).astype(np.int64)
     inboxes["first"] = np.cumsum(counts) - counts
     return channels, inboxes, int(counts.sum())
+
+
+def _open(columns: Columns, operations: Records) -> Records:
+    """The requests, each as a record, and in each operation the number of its own behind those of processes."""
+    rows, number = columns.requests()
+    operations["partner"][rows] = columns.processes + number
+    handles = np.zeros(int(number.max(initial=-1)) + 1, memory.HANDLE)
+    handles["process"][number] = columns.process[rows]
+    return handles
 
 
 def _numbered_tags(tags: NDArray[np.int32]) -> tuple[int, Ints]:
@@ -353,6 +363,8 @@ class Workspace:
         self.slots = columns.processes
         self._most_slots = layout.most_slots
         self._keep(W.OPERATIONS, layout.operations)
+        self._keep(W.HANDLES, layout.handles.copy())
+        self.w[W.HANDLE_COUNT] = layout.handles.size
         self._keep(W.CHANNELS, layout.channels.copy())
         self._keep(W.INBOXES, layout.inboxes.copy())
         self._keep(W.MESSAGES, np.zeros(layout.messages, memory.ENTRY))
@@ -363,7 +375,7 @@ class Workspace:
         self._place_others()
         self._place_sharing()
         self._place_quotas()
-        self._make_slots(min(self._most_slots, columns.processes + FEW_SLOTS))
+        self._make_slots(min(self._most_slots, columns.processes + layout.handles.size + FEW_SLOTS))
 
     @property
     def processes(self) -> Records:

@@ -5,6 +5,7 @@ import pytest
 
 from simulator.base.errors import ScenarioError, SimulationError
 from simulator.engines import process
+from simulator.engines.compiled import run as compiled
 from simulator.engines.log import critical_path
 from simulator.engines.waited_for import waited_for
 from simulator.programs.assembly import assemble
@@ -26,7 +27,9 @@ from tests.support.rules import EAGER, build, simulate, star
 
 def finish(rows, **options):
     """When each process ended, in every engine."""
-    (ends,) = (simulate(rows, engine=engine, **options).finish_ticks[0][0].tolist() for engine in (process,))
+    found = [simulate(rows, engine=engine, **options) for engine in (process, compiled)]
+    ends, others = (runs.finish_ticks[0][0].tolist() for runs in found)
+    assert others == ends
     return ends
 
 

@@ -15,6 +15,7 @@ EXAMPLES = int(os.environ.get("APPORTION_EXAMPLES", "25"))
 MANY, AT_ONCE = 500, 100
 KINDS = {
     "any": scenarios,
+    "posted": lambda: scenarios(posted=8),
     "farms": farming,
     "domains": with_domains,
     "turns": lambda: in_turns(scenarios()),
@@ -45,6 +46,20 @@ def test_three_readings_of_hundreds_of_programs_agree(kind, number):
     @seed(number)
     @given(KINDS[kind]())
     @settings(quick, max_examples=AT_ONCE, derandomize=False, database=None)
+    def some(case):
+        check_three(*case)
+
+    some()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(20))
+def test_five_thousand_programs_with_posted_operations_agree(number):
+    """On shared PEs with loads, polling or not; messages eager or not, alone, in turn and sharing links."""
+
+    @seed(number)
+    @given(scenarios(posted=8))
+    @settings(quick, max_examples=250, derandomize=False, database=None)
     def some(case):
         check_three(*case)
 
