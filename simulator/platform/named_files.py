@@ -46,6 +46,13 @@ class NamedFiles:
         found: T = self._found[kind, name]
         return found
 
+    def folder_of(self, kind: str, name: str, inside: Sequence[str], read: Callable[..., T]) -> T:
+        """What some files of a folder hold; the same object for the same folder."""
+        if (kind, name) not in self._found:
+            self._found[kind, name] = read(*(self.path(f"{name.rstrip('/')}/{file}") for file in inside))
+        found: T = self._found[kind, name]
+        return found
+
     def trace(self, name: str, after_end: AfterEnd) -> LoadTrace:
         """A load trace, which goes on so after its end."""
         return self._once(f"trace, then {after_end}", name, lambda path: read_trace(path, after_end=after_end))

@@ -341,7 +341,7 @@ def _columns(state: _Assembly, program: Program, blocks: list[tuple[Ints, dict[s
         width = block["kind"].shape[1]
         counts[ids] = width if keep.size == ids.size * width else np.count_nonzero(block["kind"], axis=1)
     first = np.concatenate(([0], np.cumsum(counts)))
-    columns: dict[str, NDArray[Any]] = {
+    columns: dict[str, Any] = {
         name: np.empty(first[-1], kind) for name, kind in (*COLUMNS.items(), ("index", np.int32))
     }
     for (ids, block), keep in zip(blocks, used, strict=True):

@@ -95,6 +95,31 @@ class UnitSpread:
 
 
 @dataclass(frozen=True)
+class ComputeSpread:
+    """How the computations of a program differ from run to run: by factors on their volumes, of C computations.
+
+    Each is `exp(mid + shared_sd x + own_sd y)` times one of those of its call site; x is drawn for a run, y for each of
+    its groups, both from Student's distribution.
+    """
+
+    site: Ints
+    """Call site of each computation; (C,)."""
+    group: Ints
+    """Which computations are slow or quick together; (C,)."""
+    mid: Floats
+    """Logarithms, (groups,)."""
+    own_sd: Floats
+    """(groups,)."""
+    shared_sd: float
+    degrees: int
+    """Of freedom."""
+    pool: Floats
+    """Factors of call site after call site, of mean 1 in each."""
+    pool_first: Ints
+    """Where each call site's begin, and the end."""
+
+
+@dataclass(frozen=True)
 class FarmTable:
     """One farm: what its processes pull."""
 
@@ -156,6 +181,8 @@ class Columns:
     polls: bool
     doubt: Doubt | None = None
     noise: Noise | None = None
+    spread: ComputeSpread | None = None
+    """How its computations differ, drawn in each replication; None: they are as they are."""
 
     @property
     def processes(self) -> int:

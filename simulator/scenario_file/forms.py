@@ -1,7 +1,7 @@
 """What a scenario file may say, as it is written; `resolve` makes a `Scenario` of it."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
@@ -11,11 +11,11 @@ from simulator.models.resource import Method
 from simulator.platform.networks import Contention
 from simulator.platform.networks.link import LinkForm
 from simulator.platform.networks.topologies import AnyNetworkForm
-from simulator.programs.applications import APPLICATIONS, PARAMETERS
+from simulator.programs.applications import APPLICATIONS, PARAMETERS, recorded
 from simulator.programs.applications.parameters import Field as ParameterField
 from simulator.programs.configuration import MOST_PROCESSES
 from simulator.scenario_file.memory import MemoryUseForm
-from simulator.scenario_file.nodes import NodeForm
+from simulator.scenario_file.nodes import NodeForm, SpeedForm
 from simulator.scenario_file.scenario import MOST_REPLICATIONS
 from simulator.scenario_file.segs import Expression, SegForm
 
@@ -106,7 +106,7 @@ class PlatformFileForm(Form):
 
 def _by_application(schema: Schema) -> None:
     """Add the names of applications, and what parameters each has."""
-    schema["properties"]["name"]["enum"] = sorted(APPLICATIONS)
+    schema["properties"]["name"]["enum"] = sorted({*APPLICATIONS} - {recorded.NAME})
     schema["allOf"] = [
         {
             "if": {"properties": {"name": {"const": name}}, "required": ["name"]},
@@ -192,9 +192,37 @@ class SegApplicationForm(ApplicationForm):
     """The method; can be left out where graph and PEs have one in common only. `--resource-model` sets it."""
 
 
+def _of_recordings(schema: Schema) -> None:
+    """Say what parameters there are."""
+    schema["properties"]["parameters"] |= _parameters(recorded.APPLICATION.parameters)
+
+
+class RecordedApplicationForm(ApplicationForm):
+    """An MPI program as its ranks ran once."""
+
+    model_config = ConfigDict(json_schema_extra=_of_recordings)
+
+    name: Literal["recorded"]
+    """`recorded`."""
+    recording: FileName
+    """The folder, which `apportion mpi record` or `import` wrote."""
+    speeds: dict[Name, SpeedForm] = Field(default={})
+    """By kernel: how quick the PE was that it was recorded on, as `speeds` of PEs; by default those of the PE that
+    `recorded_on` names."""
+    second_recording: FileName | None = None
+    """The same program recorded on another PE, `second_recorded_on`, from which `weight` follows."""
+
+
+def _application_kind(value: Any) -> str:
+    name = value.get("name") if isinstance(value, dict) else None
+    return f"<{name}>" if name in {"seg", "recorded"} else "<application>"
+
+
 AnyApplicationForm = Annotated[
-    Annotated[ApplicationForm, Tag("<application>")] | Annotated[SegApplicationForm, Tag("<seg>")],
-    Discriminator(lambda value: "<seg>" if isinstance(value, dict) and value.get("name") == "seg" else "<application>"),
+    Annotated[ApplicationForm, Tag("<application>")]
+    | Annotated[SegApplicationForm, Tag("<seg>")]
+    | Annotated[RecordedApplicationForm, Tag("<recorded>")],
+    Discriminator(_application_kind),
 ]
 
 

@@ -39,6 +39,7 @@ from simulator.scenario_file.forms import (
     ConfigurationForm,
     NodesForm,
     PlatformFileForm,
+    RecordedApplicationForm,
     ScenarioForm,
     SegApplicationForm,
     StepForm,
@@ -55,6 +56,7 @@ from simulator.scenario_file.platforms import (
     measured_on,
     use_of,
 )
+from simulator.scenario_file.recorded import recorded_application, recorded_data
 from simulator.scenario_file.scenario import (
     ONE_PER_CORE,
     Application,
@@ -65,6 +67,7 @@ from simulator.scenario_file.scenario import (
     check_routes,
     lacking_kernel,
     with_derived_speeds,
+    without_derived_speeds,
 )
 from simulator.scenario_file.segs import application_data, load_seg, seg_of
 
@@ -130,7 +133,8 @@ def dump_scenario(
         "platform": _platform_data(_written(scenario), traces or {}),
         "application": {
             "name": scenario.application.name,
-            "kernel": scenario.application.kernel,
+            "kernel": scenario.application.kernels[0],
+            **recorded_data(scenario.application),
             **({} if scenario.application.prepared is None else application_data(scenario.application.prepared)),
             **({} if model is None else {"model": model}),
             "parameters": dict(scenario.application.parameters),
@@ -155,15 +159,11 @@ def _configuration_data(scenario: Scenario, configuration: Configuration, names:
 
 
 def _written(scenario: Scenario) -> Platform:
-    """The platform without speeds that follow from a graph and resource models."""
-    if scenario.application.prepared is None:
+    """The platform without speeds that follow from what runs."""
+    application = scenario.application
+    if application.prepared is None and application.recorded is None:
         return scenario.platform
-    kept: dict[int, dict[str, SpeedBand]] = {}
-    pes = []
-    for pe in scenario.platform.pes:
-        others = {kernel: band for kernel, band in pe.speeds.items() if kernel != scenario.application.kernel}
-        pes.append(replace(pe, speeds=kept.setdefault(id(pe.speeds), others)))
-    return replace(scenario.platform, pes=tuple(pes))
+    return without_derived_speeds(scenario.platform, application.kernel)
 
 
 def _platform_data(platform: Platform, traces: Mapping[str, str]) -> Data:
@@ -296,7 +296,8 @@ def resolve(
     if application.prepared is not None:
         with site.at("application"):
             platform = with_derived_speeds(platform, application.kernel, application.prepared)
-    _check_kernel(_of_platform(platform)[1], application.kernel, site.document)
+    if application.recorded is None:
+        _check_kernel(_of_platform(platform)[1], application.kernel, site.document)
     notes = tuple(dict.fromkeys((*form.notes, *made.notes, *about_it)))
     scenario = Scenario(platform, application, (), form.replications, form.seed, notes=notes, truths=form.truths)
     configurations, listed = _configurations(form, site, scenario, oversized=oversized, listed_for=listed_for)
@@ -383,9 +384,9 @@ def _made(
     if form.platform is not None:
         with faults.at("platform"):
             made = make_platform(form.platform, site, measured)
-    if what is not None and (made is not None or not isinstance(what, SegApplicationForm)):
+    if what is not None and (made is not None or not isinstance(what, SegApplicationForm | RecordedApplicationForm)):
         with faults.at("application"):
-            found = _application(what, site, None if made is None else made.platform)
+            found = _application(what, site, None if made is None else made.platform, measured)
     if faults.lines and form.platform is not None and what is not None:
         stated = _stated(form.platform, site.document) if made is None else _of_platform(made.platform)
         _note_places(stated, what, form.configurations, faults)
@@ -492,8 +493,10 @@ def _check_name(name: str) -> None:
 
 def _check(scenario: Scenario, configuration: Configuration, platform: Platform, *, oversized: bool) -> None:
     program = scenario.program(configuration)
-    if lacking := platform.without_speed(scenario.application.kernel, scenario.placed(configuration).tolist()):
-        raise ScenarioError(f"platform: {lacking}; add one to its speeds, or run no process there")
+    placed = scenario.placed(configuration).tolist()
+    for kernel in scenario.application.kernels:
+        if lacking := platform.without_speed(kernel, placed):
+            raise ScenarioError(f"platform: {lacking}; add one to its speeds, or run no process there")
     if not oversized:
         check_memory(platform, configuration, np.array(program.footprints_bytes, dtype=np.int64))
     check_routes(platform, configuration, program)
@@ -570,10 +573,14 @@ def _repartition(form: ConfigurationForm) -> Repartition | None:
     return None if given is None else Repartition(given.when, given.every, given.threshold)
 
 
-def _application(form: ApplicationForm, site: Site, platform: Platform | None) -> tuple[Application, tuple[str, ...]]:
+def _application(
+    form: ApplicationForm, site: Site, platform: Platform | None, measured: Measured
+) -> tuple[Application, tuple[str, ...]]:
     """What runs, and what is to be known of it."""
     if isinstance(form, SegApplicationForm) and platform is not None:
         return seg_application(form, site, platform), ()
+    if isinstance(form, RecordedApplicationForm) and platform is not None:
+        return recorded_application(form, site, platform, measured.platform or platform), ()
     parameters, notes, model = form.parameters, tuple[str, ...](), None
     if form.name == "hpl":
         with site.at("application", "parameters", "hpl_dat"):
@@ -620,7 +627,8 @@ class Template:
 
     def on(self, scenario: Scenario, configurations: Mapping[str, Data]) -> "Template":
         """The same with the platform and the parameters of a scenario, and configurations as a file says them."""
-        application = {**self.document.data["application"], "parameters": dict(scenario.application.parameters)}
+        own = recorded_data(scenario.application)
+        application = {**self.document.data["application"], **own, "parameters": dict(scenario.application.parameters)}
         platform = _platform_data(_written(scenario), {})
         parts = {"platform": platform, "application": application, "configurations": dict(configurations)}
         return Template.of(replace(self.document, data={**self.document.data, **parts}, root=None), self.site.named)
@@ -649,6 +657,9 @@ class Template:
             document, made = with_changes(self.document, changes, expand=partial(_written_out, site.named))
             form, site = validated(ScenarioForm, document), replace(site, document=document)
             measured = measured_on(self.form, self.site, document)
+            if isinstance(self.form.application, RecordedApplicationForm):
+                now = make_platform(self.form.platform, self.site, Measured({}, self.form.application)).platform
+                measured = replace(measured, platform=now)
         listed_for = self._units if any(field[0] == "application" for field in site.document.fields_set) else None
         scenario = resolve(form, site, measured, oversized=oversized, listed_for=listed_for)
         return replace(scenario, changes=made, notes=(*scenario.notes, *_change_notes(scenario, made))), form

@@ -43,6 +43,8 @@ class Measured:
     memory: Mapping[int, KnownMemory]
     """Levels in the file by the place of a node's entry; only entries whose levels are set."""
     application: ApplicationForm
+    platform: Platform | None = None
+    """As the file has it, where changes may set other speeds than those that a program was recorded at."""
 
 
 def measured_on(form: ScenarioForm, site: Site, changed: Document) -> Measured:

@@ -25,6 +25,7 @@ from simulator.platform.nodes import Node, Platform
 from simulator.programs.applications import GRAPH, Parameters, Work, make_work
 from simulator.programs.applications.modelled import Modelled
 from simulator.programs.applications.own_costs import OwnCosts
+from simulator.programs.applications.recorded import RecordedWork
 from simulator.programs.applications.work import Movable
 from simulator.programs.assembly import assemble
 from simulator.programs.configuration import Configuration, even_split
@@ -78,6 +79,8 @@ class Application:
     """In one truth: where in the doubt of its model that lies, in standard deviations; None: the model is doubted."""
     own: OwnCosts | None = None
     """Costs that a program handed over, see `of_costs`."""
+    recorded: RecordedWork | None = None
+    """What the ranks of an MPI program did; the speeds of `kernel` follow from it and the kernels that it names."""
 
     def __post_init__(self) -> None:
         known = "an application, such as 'stencil'"
@@ -89,7 +92,8 @@ class Application:
         given.check_is(self.parameters, Mapping, where="application: parameters", give=example)
         plain = {name: given.plain(value) for name, value in self.parameters.items()}
         object.__setattr__(self, "parameters", plain)
-        if self.written is None and self.prepared is None and self.name != GRAPH:
+        made = self.written or self.prepared or self.recorded
+        if made is None and self.name != GRAPH:
             _ = self.work  # which says what is wrong with it
 
     @classmethod
@@ -135,7 +139,12 @@ class Application:
         """Whether its units differ from run to run, by draws of their own: those of farms may."""
         if self.written is not None:
             return any(_draws(row) for row in {id(row): row for row in self.written.operations}.values())
-        return self.name == "farm" and self.work.draws
+        return (self.name == "farm" or self.recorded is not None) and self.work.draws
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Those that PEs need speeds of."""
+        return (self.kernel,) if self.recorded is None else self.recorded.mix.kernels
 
     @property
     def prepared_as(self) -> dict[str, str]:
@@ -150,7 +159,7 @@ class Application:
 
         Raises ScenarioError if there is no such application, or its parameters or the model do not fit it.
         """
-        found = self.prepared or self.own or make_work(self.name, self.parameters, self.model)
+        found = self.prepared or self.own or self.recorded or make_work(self.name, self.parameters, self.model)
         return found if self.deviate is None or not isinstance(found, Modelled) else found.truth(self.deviate)
 
 
@@ -292,6 +301,11 @@ class Scenario:
         given.check_is(self.application, Application, where="scenario: application", give=wanted)
         made = _configurations(self.configurations, self.platform, self.application)
         object.__setattr__(self, "configurations", made)
+        if self.application.recorded is not None and not any(
+            self.application.kernel in pe.speeds for pe in self.platform.pes
+        ):
+            derived = with_recorded_speeds(self.platform, self.application.kernel, self.application.recorded)
+            object.__setattr__(self, "platform", derived)
         for name in ("replications", "seed"):
             object.__setattr__(self, name, given.whole(getattr(self, name), where=f"scenario: {name}"))
         if not any(self.application.kernel in pe.speeds for pe in self.platform.pes):  # the first one has it, mostly
@@ -576,6 +590,10 @@ class Scenario:
         Raises ScenarioError if a graph or its template cannot do with them.
         """
         application = replace(self.application, parameters=parameters)
+        if application.recorded is not None:
+            application = replace(application, recorded=application.recorded.with_parameters(application.parameters))
+            platform = without_derived_speeds(self.platform, application.kernel)
+            return replace(self, platform=platform, application=application)
         if application.prepared is None:
             return replace(self, application=application)
         work = with_parameters(application.prepared, parameters)
@@ -630,6 +648,43 @@ def with_derived_speeds(platform: Platform, kernel: str, work: SegWork) -> Platf
             derived[key] = {**pe.speeds, kernel: work.band(pe.resource)}
         pes.append(replace(pe, speeds=derived[key]))
     return replace(platform, pes=tuple(pes))
+
+
+def with_recorded_speeds(platform: Platform, kernel: str, work: RecordedWork) -> Platform:
+    """The same PEs, those that have speeds of its kernels with the speed of a recorded program too.
+
+    What it takes of caches and memory of their nodes follows likewise, at the speeds of a node's first such PE.
+    """
+    mix, sizes, quiet = work.mix, work.sizes, work.draws
+    derived: dict[tuple[int, bool], Mapping[str, SpeedBand]] = {}
+    pes, first = [], dict[str, Mapping[str, SpeedBand]]()
+    for pe in platform.pes:
+        key = id(pe.speeds), pe.name == mix.recorded_on
+        if key not in derived:
+            able = all(name in pe.speeds for name in mix.kernels)
+            own = {kernel: mix.band(pe.speeds, sizes, pe=pe.name, quiet=quiet)} if able else {}
+            derived[key] = {**pe.speeds, **own}
+        pes.append(replace(pe, speeds=derived[key]))
+        first.setdefault(pe.node, derived[key])
+    nodes = []
+    for node in platform.nodes:
+        uses = mix.uses(node.uses, first.get(node.name, {}), sizes)
+        nodes.append(node if uses is None else replace(node, uses={**node.uses, kernel: uses}))
+    return replace(platform, pes=tuple(pes), nodes=tuple(nodes))
+
+
+def without_derived_speeds(platform: Platform, kernel: str) -> Platform:
+    """The platform without the speeds that follow from what runs."""
+    kept: dict[Hashable, Mapping[str, SpeedBand]] = {}
+    pes = []
+    for pe in platform.pes:
+        others = {name: band for name, band in pe.speeds.items() if name != kernel}
+        key = tuple((name, id(band)) for name, band in others.items())
+        pes.append(replace(pe, speeds=kept.setdefault(key, others)))
+    nodes = (
+        replace(one, uses={name: use for name, use in one.uses.items() if name != kernel}) for one in platform.nodes
+    )
+    return replace(platform, pes=tuple(pes), nodes=tuple(nodes))
 
 
 def _assumed_of_paging(nodes: list[Node], application: Application) -> list[str]:

@@ -23,7 +23,7 @@ from simulator.models.network import MessageModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Link, Network
 from simulator.platform.nodes import PE, Load, Platform
-from simulator.programs.columns import Columns, FarmTable, UnitSpread
+from simulator.programs.columns import Columns, ComputeSpread, FarmTable, UnitSpread
 from simulator.scenario_file.scenario import Scenario, stratum_count, truth_count
 
 Parts = tuple[tuple[str, float], ...]
@@ -37,6 +37,10 @@ TURNS = 60
 """Slices within which turns begin: whole rounds of one to five competitors."""
 UNITS = "units of a farm"
 """What their volumes are drawn by."""
+COMPUTING = "computing of call sites"
+"""What it is drawn by."""
+FURTHEST = 4.0
+"""Standard deviations that a run is off by at most: the logarithm of a time has no heavier tail."""
 SERIES = 1_000_000
 """Replications are numbered within series, of which each has truths of its own: what a search sees is one of them."""
 KEPT = 256
@@ -354,6 +358,19 @@ class Draws:
             found = noise if found is None else found * noise
         return found
 
+    def computing(self, seed: int, spread: ComputeSpread | None) -> Floats | None:
+        """What volumes of a program's computations are multiplied with, (replication, computation); None: nothing."""
+        if spread is None:
+            return None
+        if self.numbers is None:
+            raise ScenarioError(
+                "recorded: its computing is drawn, and the draws do not number the replications; set numbers"
+            )
+        found = np.empty((self.numbers.size, spread.site.size))
+        for row, number in enumerate(self.numbers.tolist()):
+            found[row] = _draw_computing(spread, randomness.stream(seed, number, COMPUTING))
+        return found
+
     def unit_factors(self, seed: int, table: FarmTable) -> Floats | None:
         """What the volumes of a farm's units are multiplied with, (replication, unit); None: nothing."""
         if table.spread is None:
@@ -369,6 +386,15 @@ class Draws:
         """Speeds of a PE with this band at problem sizes (S,) in each run; (replication, S)."""
         noise = 0.5 if self.noise_positions is None else self.noise_positions[:, pe, np.newaxis]
         return band.drawn(sizes, position=self.band_positions[:, pe, np.newaxis], noise=noise)
+
+
+def _draw_computing(spread: ComputeSpread, generator: np.random.Generator) -> Floats:
+    """What one run multiplies each computation with."""
+    deviates = np.clip(generator.standard_t(spread.degrees, 1 + spread.mid.size), -FURTHEST, FURTHEST)
+    together = np.exp(spread.mid + spread.shared_sd * deviates[0] + spread.own_sd * deviates[1:])
+    counts = np.diff(spread.pool_first)[spread.site]
+    places = spread.pool_first[spread.site] + (counts * generator.random(spread.site.size)).astype(np.int64)
+    return np.asarray(together[spread.group] * spread.pool[places])
 
 
 def _draw_units(spread: UnitSpread, generator: np.random.Generator, into: Floats) -> None:

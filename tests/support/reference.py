@@ -24,12 +24,13 @@ from simulator.platform.networks.link import LINK_KINDS, AnyLinkForm, FileForm
 from simulator.platform.networks.network import NetworkForm
 from simulator.platform.networks.topologies import TOPOLOGIES
 from simulator.platform.nodes import LoadForm, TraceForm
-from simulator.programs.applications import PARAMETERS
+from simulator.programs.applications import PARAMETERS, recorded
 from simulator.programs.applications.parameters import Duration, Field
 from simulator.scenario_file.forms import (
     ApplicationForm,
     ConfigurationForm,
     ExtendsForm,
+    RecordedApplicationForm,
     ScenarioForm,
     SegApplicationForm,
     SimgridForm,
@@ -149,7 +150,7 @@ def _entry_of(annotation: Any) -> type[Form] | None:
 def _parameters() -> str:
     """Parameters of the applications whose costs are counted."""
     applications: dict[Row, list[str]] = {}
-    for application, fields in PARAMETERS.items():
+    for application, fields in {**PARAMETERS, recorded.NAME: recorded.APPLICATION.parameters}.items():
         for name, field in fields.items():
             applications.setdefault((f"`{name}`", field.meaning, _usual(field)), []).append(f"`{application}`")
     rows = [(", ".join(names), *what) for what, names in applications.items()]
@@ -161,7 +162,7 @@ def _usual(field: Field) -> str:
     if field.default is None:
         return "needed"
     if isinstance(field.default, str):
-        return f"`{field.default}`"
+        return f"`{field.default}`" if field.default else ""
     unit = "s" if isinstance(field, Duration) else ""
     return "" if math.isinf(field.default) else f"`{field.default:g}{unit}`"
 
@@ -215,6 +216,7 @@ _TABLES: dict[str, Callable[[], str]] = {
     "configurations": lambda: _fields(("", ConfigurationForm, ())),
     "application": lambda: _fields(("", ApplicationForm, ())),
     "parameters": _parameters,
+    "recorded": lambda: _fields(("", RecordedApplicationForm, ("name", "model", "parameters", "memory"))),
     "seg": lambda: _fields(("", SegApplicationForm, ("model", "memory"))),
     "graphs": lambda: _fields(
         ("", SegForm, ()),

@@ -418,7 +418,7 @@ def lower(scenario: Scenario, draws: Draws, *, tick_s: float, once: bool = False
     for truth, whole in _truths(scenario, draws) if messages is None else [(scenario, every)]:
         for number, (columns, loops, places) in enumerate(programs):
             drawn = sum(table.volumes.size * len(table.processes) for table in columns.farm_tables if table.spread)
-            varies = wide or drawn > 0 or messages is not None
+            varies = wide or drawn > 0 or columns.spread is not None or messages is not None
             kinds = columns.kind if messages is not None else columns.kind[columns.kind == Kind.COMPUTE]
             computations = max(1, kinds.size + drawn)
             rows = min(len(whole), max(1, BLOCK // computations)) if varies else len(whole)
@@ -629,6 +629,8 @@ def _computing(
     lost = lost_s(scenario, columns, placement)
     if lost is not None:
         seconds = seconds + (columns.amount[computes] * lost[:, columns.process[computes]])[:, np.newaxis]
+    own = draws.computing(scenario.seed, columns.spread)
+    seconds = seconds if own is None else seconds * own
     factors = draws.factors(columns)
     if factors is not None:
         waits = columns.amount[columns.kind == Kind.DELAY]

@@ -14,6 +14,7 @@ from simulator.programs.applications import (
     matmul,
     matmul_2d,
     modelled,
+    recorded,
     sort,
     stencil,
 )
@@ -44,16 +45,17 @@ COUNTED: dict[str, Counted] = {
     for module in (cholesky, ep, farm, fft, fft3d, hpl, matmul, matmul_2d, sort, stencil)
 }
 """Applications whose costs are counted, by name."""
+_ALL = {**COUNTED, recorded.NAME: recorded.APPLICATION}
 APPLICATIONS: dict[str, Callable[[Parameters, "RuntimeModel | None"], Work]] = {
     "modelled": modelled.make,
-    **{name: one.work for name, one in COUNTED.items()},
+    **{name: one.work for name, one in _ALL.items()},
 }
 """Name of each application and what checks its parameters and its model, if it has one."""
-CHOSEN: dict[str, tuple[str, ...]] = {name: one.chosen for name, one in COUNTED.items()}
+CHOSEN: dict[str, tuple[str, ...]] = {name: one.chosen for name, one in _ALL.items()}
 """Parameters of each application that say how its problem is solved; the others are the problem."""
 PARAMETERS: dict[str, Mapping[str, Field]] = {name: one.parameters for name, one in COUNTED.items()}
 """Parameters of each application whose costs are counted; those of `modelled` are its model's."""
-NOUNS = {"matmul": "rows", "stencil": "rows", "fft": "rows", "sort": "keys", "ep": "samples"}
+NOUNS = {"recorded": "ranks", "matmul": "rows", "stencil": "rows", "fft": "rows", "sort": "keys", "ep": "samples"}
 """What a partition of an application counts, where that has a name; units of the others."""
 GRAPH = "seg"
 """The application that is a software execution graph; `characterisation.templates` prepares it."""

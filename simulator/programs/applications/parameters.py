@@ -1,7 +1,7 @@
 """What applications take: their parameters checked one by one, a line per fault."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -110,6 +110,44 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Share:
+    """A number from 0 to 1."""
+
+    default: float
+    meaning: str = ""
+
+    @property
+    def schema(self) -> Data:
+        """Numbers within the bounds."""
+        return {"type": "number", "minimum": 0, "maximum": 1}
+
+    def parse(self, value: float | str) -> float:
+        """The number."""
+        if isinstance(value, str | bool) or not 0 <= value <= 1:
+            raise ValueError("a number from 0 to 1")
+        return float(value)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A name of the user's own."""
+
+    default: str
+    meaning: str = ""
+
+    @property
+    def schema(self) -> Data:
+        """A text."""
+        return {"type": "string"}
+
+    def parse(self, value: float | str) -> str:
+        """The name."""
+        if not isinstance(value, str) or not value:
+            raise ValueError("a name")
+        return value
+
+
+@dataclass(frozen=True)
 class Duration:
     """A time with its unit, in seconds."""
 
@@ -154,10 +192,16 @@ class Counted:
 
     def work(self, parameters: Parameters, model: "RuntimeModel | None") -> Work:
         """The application with its parameters."""
+        fault = f"application: model: the costs of {self.name} are counted; leave the model out"
+        return self.make(**self.values(parameters, [] if model is None else [fault]))
+
+    def values(self, parameters: Parameters, faults: Sequence[str] = ()) -> Data:
+        """All parameters, those that are not given by default.
+
+        Raises ScenarioError with what is wrong with them, after other faults.
+        """
         known = ", ".join(self.parameters)
-        values, faults = Data(), list[str]()
-        if model is not None:
-            faults.append(f"application: model: the costs of {self.name} are counted; leave the model out")
+        values, faults = Data(), list(faults)
         for name, field in self.parameters.items():
             if name not in parameters and field.default is None:
                 faults.append(f"application: parameters: {name} is missing; take {known}")
@@ -176,4 +220,4 @@ class Counted:
         ]
         if faults := faults or self.faults(parameters):
             raise ScenarioError(faults)
-        return self.make(**values)
+        return values

@@ -97,8 +97,10 @@ class Expansion:
     """A recording as a program."""
 
     program: Program
+    columns: Columns
+    """Its operations."""
     action: Ints
-    """The action of the recording that each row of the program's columns is part of; (rows,)."""
+    """The action of the recording that each operation is part of; (operations,)."""
 
 
 def expanded(recording: Recording, algorithms: Mapping[str, str] | None = None, *, polls: bool = True) -> Expansion:
@@ -127,7 +129,7 @@ def expanded(recording: Recording, algorithms: Mapping[str, str] | None = None, 
         polls=polls,
     )
     made.check()
-    return Expansion(Program(((),) * ranks, tuple(held.tolist()), polls, assembled=made), action)
+    return Expansion(Program(((),) * ranks, tuple(held.tolist()), polls, assembled=made), made, action)
 
 
 @dataclass(frozen=True)

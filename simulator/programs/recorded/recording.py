@@ -79,7 +79,7 @@ class Described(Record):
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recording:
     """Actions of all ranks, rank after rank, each rank's in order; N actions, P ranks, C computations, K recordings.
 
@@ -161,6 +161,14 @@ class Recording:
         made.check(described.program)
         return made
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Recording):
+            return NotImplemented
+        alike = self.described == other.described
+        return alike and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in COLUMNS)
+
+    __hash__ = None  # type: ignore[assignment]
+
     @property
     def ranks(self) -> int:
         """P."""
@@ -171,28 +179,36 @@ class Recording:
         """The rank of each action; (N,)."""
         return np.repeat(np.arange(self.ranks, dtype=np.int32), np.diff(self.first))
 
+    @property
+    def computing_s(self) -> Floats:
+        """CPU seconds that each rank computed, the median of the recordings; (P,)."""
+        computing = np.where(self.action == Action.COMPUTE, self.amount, 0.0)
+        return np.bincount(self.rank, weights=computing, minlength=self.ranks).astype(np.float64)
+
     def group(self, communicator: int) -> Ints:
         """Ranks of the world in a communicator."""
         return self.members[self.members_first[communicator] : self.members_first[communicator + 1]]
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """What a folder holds.
+        """What a folder holds; see `read`."""
+        return cls.read(Path(folder) / DESCRIPTION, Path(folder) / ACTIONS)
+
+    @classmethod
+    def read(cls, description: Path, actions: Path) -> Self:
+        """What the two files of a folder hold.
 
         Raises ScenarioError if it holds no recording, or one of another format, cut off or damaged.
         """
-        place = Path(folder)
-        described = read_format(
-            Described, files.read_json(place / DESCRIPTION), place / DESCRIPTION, newest=FORMAT, writer=WRITER
-        )
-        data = files.read_bytes(place / ACTIONS, limit_bytes=MAX_BYTES)
+        described = read_format(Described, files.read_json(description), description, newest=FORMAT, writer=WRITER)
+        data = files.read_bytes(actions, limit_bytes=MAX_BYTES)
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
                 columns = {name: arrays[name] for name in COLUMNS}
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise ScenarioError(f"{place / ACTIONS}: it is cut off or damaged; record the program again") from error
+            raise ScenarioError(f"{actions}: it is cut off or damaged; record the program again") from error
         made = cls(**columns, described=described)
-        made.check(place)
+        made.check(actions)
         return made
 
     def save(self, folder: str | Path) -> None:
@@ -242,7 +258,8 @@ class Recording:
         """The same calls with other computing; (K, C) CPU seconds, the median stands in `amount`."""
         amount = self.amount.copy()
         amount[self.action == Action.COMPUTE] = np.median(computed_s, axis=0)
-        return replace(self, amount=amount, computed_s=computed_s)
+        clock_s = self.clock_s if len(self.clock_s) == len(computed_s) else np.zeros((len(computed_s), self.ranks))
+        return replace(self, amount=amount, computed_s=computed_s, clock_s=clock_s)
 
 
 def _edges(edges: Ints, size: int) -> bool:
