@@ -46,7 +46,7 @@ LINES = {
     "simulator/engines": (13_155, 12_653),
     "simulator/results": (4_702, 4_280),
     "simulator/experiments": (1_721, 1_601),
-    "simulator/calibration": (15_042, 14_269),
+    "simulator/calibration": (15_024, 14_251),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (887, 894),
     "advisor/advise": (9_368, 8_019),

@@ -89,7 +89,7 @@ def mpi_program(words: Sequence[str], mpicc: str | None = None) -> MpiProgram:
     if not words or shutil.which(words[0]) is None:
         said = f"{words[0]!r} is no program that can be run here" if words else "the command is missing"
         raise ScenarioError(f"{said}; write it behind --, such as -- mpiexec -n 4 ./program")
-    return MpiProgram(tuple(words), compiled(mpicc or compiler_for(words[0])))
+    return MpiProgram(tuple(words), compiled(shutil.which(mpicc) or mpicc if mpicc else compiler_for(words[0])))
 
 
 def record_program(
@@ -113,14 +113,17 @@ def record_program(
     for number in range(1, times + 1):
         own = folder / KEPT / str(number)
         on_progress(number - 1, times)
-        if not _is_kept(own, identity):
-            shutil.rmtree(own, ignore_errors=True)
-            files.make_folder(own)
-            status = _run(program, own)
-            runs.append(_read(own, described, status))
-            files.write_json(own / DONE, identity)
-        else:
+        if _is_kept(own, identity):
             runs.append(read_run(own, described))
+            continue
+        shutil.rmtree(own, ignore_errors=True)
+        files.make_folder(own)
+        try:
+            runs.append(_read(own, described, _run(program, own)))
+            files.write_json(own / DONE, identity)
+        except BaseException:
+            shutil.rmtree(own if runs else folder / KEPT, ignore_errors=True)
+            raise
     try:
         recording = combined(runs)
         recording.save(folder)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,18 @@ POSTS = Action.POST_SEND, Action.POST_RECV
 Columns = dict[str, NDArray[Any]]
 
 
+class Site(NamedTuple):
+    """Where a call comes from."""
+
+    call: str
+    offset: str
+    """Into the object, in hexadecimal digits."""
+    symbol: str
+    """With what is behind it; begins with `-` where none is known."""
+    place: str
+    """File of the object."""
+
+
 @dataclass(frozen=True)
 class RankFile:
     """Rows of a rank, and what its text says."""
@@ -38,8 +50,7 @@ class RankFile:
     library: str
     groups: tuple[tuple[int, ...], ...]
     """Ranks of the world of each communicator, in the order in which they were made; empty between two groups."""
-    sites: tuple[tuple[str, str, str, str], ...]
-    """Call, offset into the object in hexadecimal digits, symbol and what is behind it, object."""
+    sites: tuple[Site, ...]
     unknown: Mapping[str, int]
 
 
@@ -76,7 +87,7 @@ def read_rank(path: Path) -> RankFile:
         key, _, rest = line.partition(" ")
         said.setdefault(key, []).append(rest)
     unknown = [line.split(" ", 1) for line in said.pop("unknown", [])]
-    sites = [line.split(" ", 4)[1:] for line in said.pop("site", [])]
+    sites = {int(line.split(" ", 1)[0]): Site(*line.split(" ", 4)[1:]) for line in said.pop("site", [])}
     groups = [tuple(map(int, line.split()[1:])) for line in said.pop("comm", [])]
     (host,), (library,), (ranks,) = said.pop("host"), said.pop("library"), said.pop("ranks")
     facts = {key: int(one) for key, (one,) in said.items()} | {"ranks": int(ranks.split()[1])}
@@ -86,7 +97,7 @@ def read_rank(path: Path) -> RankFile:
         host,
         re.sub(r"\s+", " ", library),
         tuple(groups),
-        tuple((call, offset, symbol, place) for call, offset, symbol, place in sites),
+        tuple(sites[number] for number in range(len(sites))),
         {name: int(count) for count, name in unknown},
     )
 

@@ -22,6 +22,7 @@
 #define CAPACITY 16384
 #define BUCKETS 4096
 #define PROBES 2001
+#define LONGEST 65536 /* of what a library says of itself, if it is another one than this was compiled for */
 #define ENDED 0x31444e4552505041ULL
 /* A shorter stretch after a test that failed is polling; a longer one is work that was done meanwhile. */
 #define POLLING_NS 20000
@@ -87,8 +88,7 @@ static int64_t take(Map *map, uint64_t key)
 typedef struct { int id, size, rank, inter, *members; } Comm;
 typedef struct { int open, recv, comm; } Slot;
 typedef struct { int kind, mode, partner, tag, comm; int64_t amount; } Start;
-typedef struct { int source, tag, comm; } Message;
-typedef struct { void *at; const char *call; int binding; } Site;
+typedef struct { void *at; const char *call; int binding, number; } Site;
 typedef struct { const char *name, *why; long count; } Unknown;
 
 static int active, file = -1, world_rank, world_size, filled, fresh, polling, later_threads;
@@ -102,10 +102,9 @@ static Map requests, starts, comm_ids, messages, site_ids;
 static Comm *comms;
 static Slot *slots;
 static Start *descriptors;
-static Message *probed;
 static Site *sites;
 static Unknown unknowns[1024];
-static int comm_count, slot_count, lowest, descriptor_count, probed_count, site_count, unknown_count;
+static int comm_count, slot_count, lowest, descriptor_count, site_count, used_sites, unknown_count;
 static int site = -1;
 static MPI_Group world;
 
@@ -174,30 +173,30 @@ static int new_site(void *at, const char *call)
             binding |= strstr(base ? base : about.dli_fname, bindings[i]) != NULL;
     }
     GROWN(sites, site_count);
-    sites[site_count] = (Site){at, call, binding};
+    sites[site_count] = (Site){at, call, binding, -1};
     put(&site_ids, KEY(at), site_count);
     return site_count++;
 }
 
-static int site_of(void *at, const char *call)
+static Site *site_at(void *at, const char *call)
 {
     int64_t known = look(&site_ids, KEY(at));
-    int id = known < 0 ? new_site(at, call) : (int)known;
+    if (known < 0) known = new_site(at, call);
+    return &sites[known];
+}
+
+static int site_of(void *at, const char *call)
+{
+    Site *own = site_at(at, call);
 #ifdef __GLIBC__
-    if (sites[id].binding) {
+    if (own->binding) {
         void *frames[12];
-        int count = backtrace(frames, 12), below = 0;
-        for (int i = 0; i < count; i++) {
-            if (below) {
-                known = look(&site_ids, KEY(frames[i]));
-                int outer = known < 0 ? new_site(frames[i], call) : (int)known;
-                if (!sites[outer].binding) return outer;
-            }
-            below |= frames[i] == at;
-        }
+        int count = backtrace(frames, 12), i = 0;
+        while (i < count && frames[i] != at) i++;
+        for (i++; i < count && own->binding; i++) own = site_at(frames[i], call);
     }
 #endif
-    return id;
+    return own->number < 0 ? (own->number = used_sites++) : own->number;
 }
 
 /* Around each call: what the rank computed since the last one. */
@@ -345,13 +344,17 @@ static void posted(int kind, int64_t amount, int partner, int tag, MPI_Comm comm
     if (within(comm, call)) post(start_of(kind, amount, partner, tag, comm, mode), KEY(request));
 }
 
+static void described(Map *map, uint64_t handle, Start start)
+{
+    GROWN(descriptors, descriptor_count);
+    descriptors[descriptor_count] = start;
+    put(map, handle, descriptor_count++);
+}
+
 static void prepared(int kind, int64_t amount, int partner, int tag, MPI_Comm comm, int mode, MPI_Request request,
                      const char *call)
 {
-    if (!within(comm, call)) return;
-    GROWN(descriptors, descriptor_count);
-    descriptors[descriptor_count] = start_of(kind, amount, partner, tag, comm, mode);
-    put(&starts, KEY(request), descriptor_count++);
+    if (within(comm, call)) described(&starts, KEY(request), start_of(kind, amount, partner, tag, comm, mode));
 }
 
 static void started(MPI_Request request, const char *call)
@@ -364,7 +367,7 @@ static void closed(int slot, MPI_Status *status, int flags)
 {
     Slot *own = &slots[slot];
     Row *row = push(WAIT);
-    row->flags |= flags;
+    row->flags |= flags | (flags & CHOSEN ? FIRST : 0); /* whether several end in one call is chance */
     row->source = slot;
     if (own->recv && status) {
         row->partner = of_world(own->comm, status->MPI_SOURCE), row->tag = status->MPI_TAG;
@@ -441,9 +444,7 @@ static void exchanged(int64_t amount, int to, int sent_tag, int from, int tag, M
 
 static void probed_message(MPI_Message message, MPI_Comm comm, MPI_Status *status)
 {
-    GROWN(probed, probed_count);
-    probed[probed_count] = (Message){status->MPI_SOURCE, status->MPI_TAG, comm_of(comm)};
-    put(&messages, KEY(message), probed_count++);
+    described(&messages, KEY(message), start_of(POST_RECV, 0, status->MPI_SOURCE, status->MPI_TAG, comm, STANDARD));
 }
 
 static void received_message(MPI_Message message, MPI_Status *status, const char *call)
@@ -451,7 +452,7 @@ static void received_message(MPI_Message message, MPI_Status *status, const char
     int64_t known = take(&messages, KEY(message));
     if (message == MPI_MESSAGE_NO_PROC) return;
     if (known < 0) unknown(call, " of a message that is not known");
-    else received(probed[known].source, probed[known].tag, probed[known].comm, status);
+    else received(descriptors[known].partner, descriptors[known].tag, descriptors[known].comm, status);
 }
 
 static void posted_message(MPI_Message message, int64_t amount, MPI_Request request, const char *call)
@@ -460,8 +461,8 @@ static void posted_message(MPI_Message message, int64_t amount, MPI_Request requ
     if (message == MPI_MESSAGE_NO_PROC) put(&requests, KEY(request), 0);
     else if (known < 0) unknown(call, " of a message that is not known");
     else {
-        Message own = probed[known];
-        post((Start){POST_RECV, 0, own.source, own.tag, own.comm, amount}, KEY(request));
+        descriptors[known].amount = amount;
+        post(descriptors[known], KEY(request));
     }
 }
 
@@ -541,7 +542,8 @@ static void place_of(char *into, size_t room, const char *name)
 /* The program and this recorder must be of one library: their handles differ. */
 static void check_library(void)
 {
-    char said[MPI_MAX_LIBRARY_VERSION_STRING] = "", place[4096];
+    static char said[LONGEST];
+    char place[4096];
     int length;
     PMPI_Get_library_version(said, &length);
     int open_mpi = strstr(said, "Open MPI") != NULL;
@@ -551,7 +553,7 @@ static void check_library(void)
     if (!open_mpi || !getenv("APPORTION_MPI")) return;
     place_of(place, sizeof place, "other-library");
     FILE *out = fopen(place, "w");
-    if (out) { fprintf(out, "%.60s\n", said); fclose(out); }
+    if (out) { fprintf(out, "%.*s\n", (int)strcspn(said, "\n,"), said); fclose(out); }
     _exit(1);
 }
 
@@ -587,24 +589,25 @@ static void begin(void)
     begun_thread_ns = left_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static void say_site(FILE *out, int id)
+static void say_site(FILE *out, Site *own)
 {
     Dl_info about = {0};
     const char *symbol = "-";
-    uintptr_t at = (uintptr_t)sites[id].at, from = at, beyond = 0;
-    if (dladdr(sites[id].at, &about) && about.dli_fname) {
+    uintptr_t at = (uintptr_t)own->at, from = at, beyond = 0;
+    if (dladdr(own->at, &about) && about.dli_fname) {
         if (((Elf64_Ehdr *)about.dli_fbase)->e_type != ET_EXEC) from = at - (uintptr_t)about.dli_fbase;
         if (about.dli_sname) symbol = about.dli_sname, beyond = at - (uintptr_t)about.dli_saddr;
     }
     char whole[4096];
     if (!about.dli_fname || !realpath(about.dli_fname, whole)) strcpy(whole, "-");
-    fprintf(out, "site %d %s %lx %s+0x%lx %s\n", id, sites[id].call, (long)from, symbol, (long)beyond, whole);
+    fprintf(out, "site %d %s %lx %s+0x%lx %s\n", own->number, own->call, (long)from, symbol, (long)beyond, whole);
 }
 
 static void say(FILE *out, int64_t thread_ns, int64_t process_ns)
 {
     struct rusage usage;
-    char host[256] = "", library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    static char library[LONGEST];
+    char host[256] = "";
     int length;
     getrusage(RUSAGE_SELF, &usage);
     gethostname(host, sizeof host - 1);
@@ -619,8 +622,9 @@ static void say(FILE *out, int64_t thread_ns, int64_t process_ns)
         for (int j = 0; !comms[i].inter && j < comms[i].size; j++) fprintf(out, " %d", comms[i].members[j]);
         fputc('\n', out);
     }
-    for (int i = 0; i < site_count; i++) say_site(out, i);
-    for (int i = 0; i < unknown_count; i++) fprintf(out, "unknown %ld %s%s\n", unknowns[i].count, unknowns[i].name, unknowns[i].why);
+    for (int i = 0; i < site_count; i++) if (sites[i].number >= 0) say_site(out, &sites[i]);
+    for (int i = 0; i < unknown_count; i++)
+        fprintf(out, "unknown %ld %s%s\n", unknowns[i].count, unknowns[i].name, unknowns[i].why);
     if (later_threads) fprintf(out, "unknown %d MPI calls of further threads\n", later_threads);
 }
 
@@ -645,27 +649,21 @@ static void end(void)
 
 /* Functions whose wrappers are not like the others. */
 
-PUBLIC int PMPI_Init(int *argc, char ***argv)
-{
-    int (*real)(int *, char ***) = next_of("PMPI_Init");
-    check_library();
-    inside = 1;
-    int code = real(argc, argv);
-    inside = 0;
-    if (code == MPI_SUCCESS) begin();
-    return code;
-}
+#define BEGINNING(name, declared, ...) \
+    PUBLIC int P##name declared \
+    { \
+        __typeof__(P##name) *real = next_of("P" #name); \
+        check_library(); \
+        inside = 1; \
+        int code = real(__VA_ARGS__); \
+        inside = 0; \
+        if (code == MPI_SUCCESS) begin(); \
+        return code; \
+    } \
+    PUBLIC int name declared __attribute__((alias("P" #name)));
 
-PUBLIC int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
-{
-    int (*real)(int *, char ***, int, int *) = next_of("PMPI_Init_thread");
-    check_library();
-    inside = 1;
-    int code = real(argc, argv, required, provided);
-    inside = 0;
-    if (code == MPI_SUCCESS) begin();
-    return code;
-}
+BEGINNING(MPI_Init, (int *argc, char ***argv), argc, argv)
+BEGINNING(MPI_Init_thread, (int *argc, char ***argv, int required, int *provided), argc, argv, required, provided)
 
 PUBLIC int PMPI_Finalize(void)
 {
@@ -685,8 +683,5 @@ PUBLIC int PMPI_Pcontrol(const int level, ...)
     return MPI_SUCCESS;
 }
 
-PUBLIC int MPI_Init(int *argc, char ***argv) __attribute__((alias("PMPI_Init")));
-PUBLIC int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
-    __attribute__((alias("PMPI_Init_thread")));
 PUBLIC int MPI_Finalize(void) __attribute__((alias("PMPI_Finalize")));
 PUBLIC int MPI_Pcontrol(const int level, ...) __attribute__((alias("PMPI_Pcontrol")));

@@ -11,7 +11,7 @@ from simulator.base import files
 from simulator.base.errors import ScenarioError
 from simulator.calibration.mpi.wrappers import source_for
 
-OPTIONS = "-shared", "-fPIC", "-O2", "-fvisibility=hidden", "-w", "-x", "c"
+OPTIONS = "-shared", "-fPIC", "-O1", "-fvisibility=hidden", "-w", "-x", "c"
 LIMIT_S = 120.0
 """Of compiling."""
 _MOST_LINKS = 8
