@@ -88,7 +88,8 @@ def describe(costs: Costs, row: int) -> str:
         case Kind.BARRIER:
             return f"barrier of {columns.barriers[partner]} processes"
         case Kind.WAIT:
-            return f"wait for request {source}: {describe(costs, _opened(costs, row))}"
+            request = f"request {source}: " if source >= 0 else ""
+            return f"wait for {request}{describe(costs, _opened(costs, row))}"
         case kind:
             return kind.name.lower()
 

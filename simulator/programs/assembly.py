@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -135,7 +135,10 @@ def _linear_roots(row: Row) -> Iterator[Ints]:
     for operation in row:
         if isinstance(operation, Loop):
             yield from _linear_roots(operation.body)
-        elif isinstance(operation, Broadcast | Scatter | Gather | Reduce) and operation.algorithm == "linear":
+        elif isinstance(operation, Broadcast | Scatter | Gather | Reduce) and operation.algorithm in (
+            "linear",
+            "posted",
+        ):
             yield np.asarray(operation.root, dtype=np.int64).reshape(-1)
 
 
@@ -246,7 +249,8 @@ def _slots(
     place = _Place(state, ids, shape, counts)
     if isinstance(operation, Collective):
         members = np.array(place.group(operation.group), dtype=np.int64)
-        return expand(operation, ids, members, shape)
+        slots = expand(operation, ids, members, shape)  # their requests are none of the program's own
+        return [replace(one, source=np.where(one.kind >= Kind.POST_SEND, -2 - one.source, one.source)) for one in slots]
     if type(operation) not in _PRIMITIVES:
         raise ScenarioError(f"program: {operation!r} is no operation; take one of simulator.programs.program")
     return [_PRIMITIVES[type(operation)](place, operation)]

@@ -1,14 +1,15 @@
 """Collectives as algorithms over messages: what each process sends and receives, in order, for several at a time.
 
 All messages of an algorithm have one tag, as those of one sender and receiver match in program order; every algorithm
-is free of deadlock under rendezvous. In a binomial tree of G processes the one at distance d from the root hangs below
+is free of deadlock under rendezvous. Those named `posted` are the linear ones as MPI libraries do them, all messages at
+once; requests are numbered from 0. In a binomial tree of G processes the one at distance d from the root hangs below
 d - b, b the lowest bit of d that is set, with the processes d to min(d + b, G) - 1 below it, itself included. The rings
 are HPL's (https://www.netlib.org/benchmark/hpl/algorithm.html): increasing (1rg), modified increasing (1rM), increasing
 two rings (2rg), with the second ring's first process as `HPL_bcast_2ring.c` has it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -85,6 +86,19 @@ def exchange(takes_part: Flags, to: Ints, source: Ints, size_bytes: Floats) -> S
     return _slot(np.where(takes_part, Kind.EXCHANGE, Kind.NONE), to, source, size_bytes)
 
 
+def posted(slots: list[Slot], who: Flags) -> list[Slot]:
+    """The same messages, but some processes post all of theirs and then wait for them."""
+    posts, waits = [], list[Slot]()
+    for slot in slots:
+        mine, request = who & (slot.kind != Kind.NONE), np.asarray(len(waits))
+        kinds = np.where(slot.kind == Kind.SEND, Kind.POST_SEND, Kind.POST_RECV)
+        kinds, source = np.where(mine, kinds, slot.kind).astype(np.int8), np.where(mine, request, -1)
+        posts.append(replace(slot, kind=kinds, source=source))
+        if np.any(mine):
+            waits.append(_slot(np.where(mine, Kind.WAIT, Kind.NONE), np.asarray(-1), request, NO_BYTES))
+    return [*posts, *waits]
+
+
 def _slot(kind: Ints, partner: Ints, source: Ints, size_bytes: Floats) -> Slot:
     return Slot(kind.astype(np.int8), partner, source, size_bytes, NO_BYTES, COLLECTIVE_TAG)
 
@@ -118,6 +132,11 @@ def linear_scatter(party: Party) -> list[Slot]:
     return _from_root(party, party.size_bytes)
 
 
+def posted_scatter(party: Party) -> list[Slot]:
+    """As `linear`, all messages at once."""
+    return posted(linear_scatter(party), party.distance == 0)
+
+
 def binomial_scatter(party: Party) -> list[Slot]:
     """Each sends its children all parts of their branch, the largest branch first: ceil(log2 G) rounds."""
     distance = party.distance
@@ -131,6 +150,11 @@ def binomial_scatter(party: Party) -> list[Slot]:
 def linear_gather(party: Party) -> list[Slot]:
     """The root receives each one's part, the next in the ring first: G - 1 messages, one after the other."""
     return _to_root(party, party.size_bytes)
+
+
+def posted_gather(party: Party) -> list[Slot]:
+    """As `linear`, all messages at once."""
+    return posted(linear_gather(party), party.distance == 0)
 
 
 def binomial_gather(party: Party) -> list[Slot]:
@@ -259,6 +283,14 @@ def linear_all_to_all(party: Party) -> list[Slot]:
     return slots
 
 
+def posted_all_to_all(party: Party) -> list[Slot]:
+    """Each receives from the others before it and sends to those after it, the nearest first, all at once."""
+    rank, turns = party.distance, range(1, party.size)
+    receives = [recv(rank >= 0, party.process(rank - turn)) for turn in turns]
+    sends = [send(rank >= 0, party.process(rank + turn), party.size_bytes) for turn in turns]
+    return posted([*receives, *sends], rank >= 0)
+
+
 def doubling_all_reduce(party: Party) -> list[Slot]:
     """Rounds of exchanges with the process 1, 2, 4 ... away, each of all data.
 
@@ -309,11 +341,12 @@ ALGORITHMS: dict[type[Collective], dict[str, Algorithm]] = {
         "binomial": binomial_broadcast,
         "linear": linear_broadcast,
         "scatter_ring": scatter_ring_broadcast,
+        "posted": posted_scatter,
     },
-    Scatter: {"linear": linear_scatter, "binomial": binomial_scatter},
-    Gather: {"linear": linear_gather, "binomial": binomial_gather},
-    Reduce: {"linear": linear_reduce, "binomial": binomial_reduce},
-    AllToAll: {"pairwise": pairwise_all_to_all, "linear": linear_all_to_all},
+    Scatter: {"linear": linear_scatter, "binomial": binomial_scatter, "posted": posted_scatter},
+    Gather: {"linear": linear_gather, "binomial": binomial_gather, "posted": posted_gather},
+    Reduce: {"linear": linear_reduce, "binomial": binomial_reduce, "posted": posted_gather},
+    AllToAll: {"pairwise": pairwise_all_to_all, "linear": linear_all_to_all, "posted": posted_all_to_all},
     AllReduce: {
         "recursive_doubling": doubling_all_reduce,
         "ring": ring_all_reduce,

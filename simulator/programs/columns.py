@@ -255,14 +255,13 @@ class Columns:
         if nobody.size:
             raise ScenarioError(f"{self.place(nobody[0])}: it names no process; post receives from named ones only")
         order = np.argsort(number, kind="stable")
-        ordered, new = number[order], np.append(True, np.diff(number[order]) > 0)
-        turn = np.arange(order.size) - np.maximum.accumulate(np.where(new, np.arange(order.size), 0))
+        last = np.append(np.diff(number[order]) > 0, True)
         waits = self.kind[rows[order]] == Kind.WAIT
-        last = np.append(ordered[1:] != ordered[:-1], True) & ~waits
+        closed = np.append(True, waits[:-1] | last[:-1])
         faults = (
-            (waits & (turn % 2 == 0), "is not open; post it before it is waited for"),
-            (~waits & (turn % 2 == 1), "is still open; wait for it before it is posted again"),
-            (last, "is never waited for; add a wait"),
+            (waits & closed, "is not open; post it before it is waited for"),
+            (~waits & ~closed, "is still open; wait for it before it is posted again"),
+            (~waits & last, "is never waited for; add a wait"),
         )
         if found := [(int(rows[order[wrong]].min()), what) for wrong, what in faults if np.any(wrong)]:
             row, what = min(found)

@@ -26,8 +26,8 @@ NOBODY = -1
 """A partner that does not exist: the operation is left out for that process."""
 
 BroadcastAlgorithm = Literal["ring", "modified_ring", "two_rings", "binomial", "linear", "scatter_ring"]
-TreeAlgorithm = Literal["linear", "binomial"]
-AllToAllAlgorithm = Literal["pairwise", "linear"]
+TreeAlgorithm = Literal["linear", "binomial", "posted"]
+AllToAllAlgorithm = Literal["pairwise", "linear", "posted"]
 AllReduceAlgorithm = Literal["recursive_doubling", "ring", "reduce_broadcast"]
 Group = tuple[int, ...]
 Mode = Literal["threshold", "rendezvous", "eager"]
@@ -124,7 +124,7 @@ class Broadcast(_ByFields):
 
     root: Whole
     size_bytes: Whole
-    algorithm: BroadcastAlgorithm = "ring"
+    algorithm: BroadcastAlgorithm | Literal["posted"] = "ring"
     group: Group | None = None
     """Processes that take part, in ring order; all by default. The same in each of their rows."""
 

@@ -1,7 +1,7 @@
 """A tiny interpreter of assembled columns: who receives which message, in an order that rendezvous allows.
 
-It knows nothing of collectives. Messages are blocking: a sender goes on when its receiver has the message. An exchange
-sends what its process held before it.
+It knows nothing of collectives. A sender goes on when its receiver has the message, or waits later if it posts. An
+exchange sends what its process held before it.
 """
 
 import itertools
@@ -41,54 +41,77 @@ def messages(operation, processes, members=None):
     return run(columns)
 
 
+SENDS, RECEIVES = (Kind.SEND, Kind.EXCHANGE, Kind.POST_SEND), (Kind.RECV, Kind.EXCHANGE, Kind.POST_RECV)
+POSTS = (Kind.POST_SEND, Kind.POST_RECV)
+
+
 def run(columns):
     """All messages of a program of sends, receives and exchanges; barriers, computations and the like are skipped."""
-    wanted = (Kind.SEND, Kind.RECV, Kind.EXCHANGE)
     names = ("kind", "partner", "source", "tag", "amount")
     rows = list(zip(*(getattr(columns, name).tolist() for name in names), strict=True))
-    edges = columns.first.tolist()
-    keep = [[row for row in rows[a:b] if row[0] in wanted] for a, b in itertools.pairwise(edges)]
-    at = [0] * columns.processes
-    open_sends, open_recvs, found = {}, {}, []
-    halves = [0] * columns.processes
-    ready = deque(range(columns.processes))
-
-    def close(process):
-        halves[process] -= 1
-        if not halves[process]:
-            at[process] += 1
-            ready.append(process)
-
-    while ready:
-        process = ready.popleft()
-        if at[process] == len(keep[process]):
-            continue
-        kind, partner, source, tag, size_bytes = keep[process][at[process]]
-        source = source if kind == Kind.EXCHANGE else partner
-        assert source != ANY
-        assert partner != process
-        assert source != process
-        halves[process] = 2 if kind == Kind.EXCHANGE else 1
-        place = at[process]
-        if kind != Kind.RECV:
-            open_sends[process, partner, tag] = (size_bytes, place, kind == Kind.EXCHANGE)
-        if kind != Kind.SEND:
-            open_recvs[source, process, tag] = place
-        if kind == Kind.RECV:
-            assert size_bytes == 0
-        channels = [(process, partner, tag)] if kind != Kind.RECV else []
-        channels += [(source, process, tag)] if kind != Kind.SEND else []
-        for channel in channels:
-            if channel in open_sends and channel in open_recvs:
-                size_bytes, sent_as, exchanged = open_sends.pop(channel)
-                received_as = open_recvs.pop(channel)
-                found.append(Message(channel[0], channel[1], size_bytes, sent_as, received_as, exchanged))
-                close(channel[0])
-                close(channel[1])
-    stuck = [p for p in range(columns.processes) if at[p] < len(keep[p])]
+    wanted = {*SENDS, *RECEIVES, Kind.WAIT}
+    keep = [[row for row in rows[a:b] if row[0] in wanted] for a, b in itertools.pairwise(columns.first.tolist())]
+    state = Run(keep)
+    while state.ready:
+        process = state.ready.popleft()
+        if state.at[process] < len(keep[process]) and not state.halves[process]:
+            state.step(process, *keep[process][state.at[process]])
+    stuck = [process for process, row in enumerate(keep) if state.at[process] < len(row)]
     if stuck:
         raise DeadlockError(stuck)
-    return found
+    return state.found
+
+
+class Run:
+    """Where each process is, and what is open."""
+
+    def __init__(self, rows):
+        self.at, self.halves, self.over = [0] * len(rows), [0] * len(rows), set()
+        self.sends, self.receives, self.found = {}, {}, []
+        self.ready = deque(range(len(rows)))
+
+    def step(self, process, kind, partner, source, tag, size_bytes):
+        if kind == Kind.WAIT:
+            if (process, source) in self.over:
+                self.over.remove((process, source))
+                self.go_on(process)
+            return
+        place, request = self.at[process], source if kind in POSTS else None
+        source = source if kind == Kind.EXCHANGE else partner
+        assert source != ANY
+        assert process not in (partner, source)
+        self.halves[process] = 0 if kind in POSTS else 2 if kind == Kind.EXCHANGE else 1
+        if kind in SENDS:
+            self.sends[process, partner, tag] = (size_bytes, place, kind == Kind.EXCHANGE, request)
+        else:
+            assert size_bytes == 0
+        if kind in RECEIVES:
+            self.receives[source, process, tag] = place, request
+        if kind in POSTS:
+            self.go_on(process)
+        for channel in [(process, partner, tag)] * (kind in SENDS) + [(source, process, tag)] * (kind in RECEIVES):
+            if channel in self.sends and channel in self.receives:
+                self.meet(channel)
+
+    def meet(self, channel):
+        size_bytes, sent_as, exchanged, sends = self.sends.pop(channel)
+        received_as, receives = self.receives.pop(channel)
+        self.found.append(Message(channel[0], channel[1], size_bytes, sent_as, received_as, exchanged))
+        self.close(channel[0], sends)
+        self.close(channel[1], receives)
+
+    def close(self, process, request):
+        if request is not None:
+            self.over.add((process, request))
+            self.ready.append(process)
+            return
+        self.halves[process] -= 1
+        if not self.halves[process]:
+            self.go_on(process)
+
+    def go_on(self, process):
+        self.at[process] += 1
+        self.ready.append(process)
 
 
 class Held:

@@ -9,21 +9,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simulator.base.arrays import Flags, Floats, Ints
-from simulator.programs.collectives import Party, exchange, recv, send
-from simulator.programs.columns import COLLECTIVE_TAG, Kind, Slot
+from simulator.base.arrays import Floats, Ints
+from simulator.programs.collectives import Party, exchange, posted, recv, send
+from simulator.programs.columns import Slot
 
 Algorithm = Callable[[Party, Floats], list[Slot]]
-
-
-def _request(kind: Kind, takes_part: Flags, partner: Ints, number: int, size_bytes: Floats) -> Slot:
-    kinds = np.where(takes_part, kind, Kind.NONE).astype(np.int8)
-    return Slot(kinds, partner, np.asarray(number), size_bytes, np.zeros(()), COLLECTIVE_TAG)
-
-
-def _waits(takes_part: Flags, count: int) -> list[Slot]:
-    nobody, nothing = np.asarray(-1), np.zeros(())
-    return [_request(Kind.WAIT, takes_part, nobody, number, nothing) for number in range(count)]
 
 
 def _of(parts: Floats, rank: Ints) -> Floats:
@@ -34,27 +24,21 @@ def _of(parts: Floats, rank: Ints) -> Floats:
 def posted_gather(party: Party, parts: Floats) -> list[Slot]:
     """The root posts receives from all others, the next in the ring first, and waits for them; these send."""
     distance = party.distance
-    is_root, others = distance == 0, range(1, party.size)
-    slots = [send(~is_root, party.process(np.zeros_like(distance)), _of(parts, party.rank))]
-    if not np.any(is_root):
-        return slots
-    nothing = np.zeros(())
-    posts = [_request(Kind.POST_RECV, is_root, party.process(distance + step), step - 1, nothing) for step in others]
-    return [*slots, *posts, *_waits(is_root, party.size - 1)]
+    is_root = distance == 0
+    others = range(1, party.size) if np.any(is_root) else ()
+    sends = send(~is_root, party.process(np.zeros_like(distance)), _of(parts, party.rank))
+    return posted([sends, *(recv(is_root, party.process(distance + step)) for step in others)], is_root)
 
 
 def posted_scatter(party: Party, parts: Floats) -> list[Slot]:
     """The root posts sends to all others, the next in the ring first, and waits for them; these receive."""
     distance = party.distance
-    is_root, others = distance == 0, range(1, party.size)
+    is_root = distance == 0
     slots = [recv(~is_root, party.process(np.zeros_like(distance)))]
-    if not np.any(is_root):
-        return slots
-    posts = []
-    for step in others:
+    for step in range(1, party.size) if np.any(is_root) else ():
         size_bytes = _of(parts, (party.rank + step) % party.size)
-        posts.append(_request(Kind.POST_SEND, is_root, party.process(distance + step), step - 1, size_bytes))
-    return [*slots, *posts, *_waits(is_root, party.size - 1)]
+        slots.append(send(is_root, party.process(distance + step), size_bytes))
+    return posted(slots, is_root)
 
 
 def ring_all_gather(party: Party, parts: Floats) -> list[Slot]:
@@ -98,20 +82,15 @@ def pairwise_all_to_all(party: Party, parts: Floats) -> list[Slot]:
 
 def posted_all_to_all(party: Party, parts: Floats) -> list[Slot]:
     """Each posts its receives and then its sends of all parts that have bytes, and waits for all of them."""
-    rank, size = party.rank, party.size
-    posts: list[Slot] = []
-    waits: list[Slot] = []
-    for turn in range(1, size):
-        source = (rank - turn) % size
-        there = parts[source[:, 0], rank[:, 0]] > 0
-        posts.append(_request(Kind.POST_RECV, there, party.process(source), turn - 1, np.zeros(())))
-        waits.append(_request(Kind.WAIT, there, np.asarray(-1), turn - 1, np.zeros(())))
-    for turn in range(1, size):
-        to = (rank + turn) % size
+    rank, slots = party.rank, list[Slot]()
+    for turn in range(1, party.size):
+        source = (rank - turn) % party.size
+        slots.append(recv(parts[source[:, 0], rank[:, 0]] > 0, party.process(source)))
+    for turn in range(1, party.size):
+        to = (rank + turn) % party.size
         size_bytes = parts[rank[:, 0], to[:, 0]]
-        posts.append(_request(Kind.POST_SEND, size_bytes > 0, party.process(to), size + turn - 2, size_bytes))
-        waits.append(_request(Kind.WAIT, size_bytes > 0, np.asarray(-1), size + turn - 2, np.zeros(())))
-    return [*posts, *waits]
+        slots.append(send(size_bytes > 0, party.process(to), size_bytes))
+    return posted(slots, rank >= 0)
 
 
 def pairwise_reduce_scatter(party: Party, parts: Floats) -> list[Slot]:

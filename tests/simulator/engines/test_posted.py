@@ -13,12 +13,17 @@ from simulator.programs.columns import Kind
 from simulator.programs.program import (
     ANY,
     NOBODY,
+    AllToAll,
+    Broadcast,
     Compute,
     Exchange,
+    Gather,
     PostRecv,
     PostSend,
     Program,
     Recv,
+    Reduce,
+    Scatter,
     Send,
     Wait,
 )
@@ -111,6 +116,35 @@ def test_who_waits_polls_in_programs_that_poll():
     options = {"pes": build([[]]).platform.pes, "placement": (0, 0)}
     assert finish(rows, **options) == [12, 10]
     assert finish(rows, polls=True, **options) == [22, 20]
+
+
+LATENCY_S, BYTES, PARTIES = 2.0, 6, 5
+CLOSED = {
+    "none": LATENCY_S + BYTES,
+    "fair": LATENCY_S + (PARTIES - 1) * BYTES,
+    "fifo": (PARTIES - 1) * (LATENCY_S + BYTES),
+}
+"""Of a party of five over links of one byte per second: messages alone, over one link at once, and one by one."""
+
+
+@pytest.mark.parametrize("contention", CLOSED)
+@pytest.mark.parametrize("kind", [Broadcast, Scatter, Gather, Reduce, AllToAll])
+def test_posted_collectives_take_what_their_messages_take_at_once(kind, contention):
+    if kind is AllToAll and contention == "fifo":
+        pytest.skip("messages that wait for both of their links have no closed form")
+    root = {} if kind is AllToAll else {"root": 2}
+    operation = kind(size_bytes=BYTES, algorithm="posted", **root)
+    network = star([1] * PARTIES, contention=contention, latency_s=LATENCY_S / 2)
+    ends = finish([[operation, operation]] * PARTIES, network=network)
+    assert max(ends) == pytest.approx(2 * CLOSED[contention], abs=2)
+
+
+def test_a_posted_collective_keeps_its_requests_to_itself():
+    """The root's own request 0 is open across it."""
+    around = [PostRecv(1, 0), Gather(0, 3, "posted"), Wait(0)], [Gather(0, 3, "posted"), Send(0, 5)]
+    assert finish([*around, [Gather(0, 3, "posted")]]) == [10, 10, 4]
+    with pytest.raises(SimulationError, match=r"\(wait for receive from process 1, a collective\)"):
+        simulate([[Gather(0, 3, "posted")], []])
 
 
 def test_a_deadlock_names_what_a_wait_waits_for():
