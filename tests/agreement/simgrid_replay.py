@@ -8,9 +8,14 @@ import itertools
 import shutil
 import subprocess
 import tempfile
+from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+
+from simulator.programs.columns import Kind
 
 SMPIRUN = shutil.which("smpirun")
 ENVELOPE_BYTES = 16
@@ -26,7 +31,60 @@ SETTINGS = (
     "surf/precision:1e-12",
     "maxmin/precision:1e-12",
 )
+SHARED = "network/optim:Full", "maxmin/precision:1e-9"
+"""Lazily, flows that share links get wrong rates now and then, and of finer rates it gives up."""
 LOOPBACK = '<link id="loop" bandwidth="1e10Bps" latency="1e-6s" sharing_policy="FATPIPE"/>'
+
+
+def ti_lines(columns):
+    """Columns of computing, sleeping and point-to-point messages as the lines of each rank.
+
+    A message is written `ENVELOPE_BYTES` smaller than it is, so it has at least as many. A wait finds the oldest open
+    request of its triple (source, receiver, tag): programs wait for those in the order of posting.
+    """
+    size_of = _received_bytes(columns)
+    names = ("kind", "partner", "source", "tag", "amount")
+    kind, partner, source, tag, amount = (getattr(columns, name).tolist() for name in names)
+    found = []
+    for rank, (first, end) in enumerate(itertools.pairwise(columns.first.tolist())):
+        lines, opened = [f"{rank} init"], {}
+        for row in range(first, end):
+            out = f"{partner[row]} {tag[row]} {amount[row] - ENVELOPE_BYTES:.0f}"
+            into = f"{partner[row]} {tag[row]} {size_of.get(row, 0):.0f}"
+            match Kind(kind[row]):
+                case Kind.COMPUTE:
+                    said = [f"compute {amount[row]!r}"]
+                case Kind.DELAY:
+                    said = [f"sleep {amount[row]!r}"]
+                case Kind.SEND:
+                    said = [f"send {out}"]
+                case Kind.RECV:
+                    said = [f"recv {into}"]
+                case Kind.EXCHANGE:
+                    here = f"{source[row]} {tag[row]} {size_of[row]:.0f}"
+                    said = [f"irecv {here}", f"send {out}", f"wait {source[row]} {rank} {tag[row]}"]
+                case Kind.POST_SEND:
+                    said, opened[source[row]] = [f"isend {out}"], f"wait {rank} {partner[row]} {tag[row]}"
+                case Kind.POST_RECV:
+                    said, opened[source[row]] = [f"irecv {into}"], f"wait {partner[row]} {rank} {tag[row]}"
+                case Kind.WAIT:
+                    said = [opened.pop(source[row])]
+                case other:
+                    raise ValueError(f"{other.name} is no operation between two points")
+            lines += [f"{rank} {one}" for one in said]
+        found.append([*lines, f"{rank} finalize"])
+    return found
+
+
+def _received_bytes(columns):
+    """Bytes that each row receives, as they are written: messages of a channel meet in program order."""
+    process, tag, amount = columns.process.tolist(), columns.tag.tolist(), columns.amount.tolist()
+    partner, senders = columns.partner.tolist(), columns.senders.tolist()
+    sent = defaultdict(deque)
+    for row in np.flatnonzero(columns.sends).tolist():
+        sent[process[row], partner[row], tag[row]].append(amount[row] - ENVELOPE_BYTES)
+    takes = np.flatnonzero(columns.receives).tolist()
+    return {row: sent[senders[row], process[row], tag[row]].popleft() for row in takes}
 
 
 @dataclass(frozen=True)
@@ -81,14 +139,16 @@ def replay(
     eager_bytes: int = 0,
     collectives: Mapping[str, str] | None = None,
     ends: bool = False,
+    settings: Sequence[str] = (),
     limit_s: float = 120.0,
 ) -> Replayed:
     """Replay a trace of all ranks, rank i on host `places[i]`.
 
-    Messages of less than `eager_bytes` start at once; 0: each waits for its receive. A trace that cannot be replayed
-    raises RuntimeError with SimGrid's last words.
+    Messages of less than `eager_bytes` start at once; 0: each waits for its receive. `settings`: more of them, such as
+    `SHARED`. A trace that cannot be replayed raises RuntimeError with SimGrid's last words.
     """
     options = [*SETTINGS, f"smpi/async-small-thresh:{eager_bytes}", f"smpi/send-is-detached-thresh:{eager_bytes}"]
+    options += settings
     options += [f"smpi/{name}:{algorithm}" for name, algorithm in (collectives or {}).items()]
     logs = ["root.fmt:%.12r:%h:%a:%m%n", f"smpi_replay.thresh:{'verbose' if ends else 'info'}", "xbt_cfg.thresh:error"]
     with tempfile.TemporaryDirectory() as folder:
