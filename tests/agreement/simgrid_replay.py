@@ -26,8 +26,9 @@ SETTINGS = (
     "network/bandwidth-factor:1",
     "network/weight-S:0",
     "network/TCP-gamma:0",
+    "network/optim:Full",  # with its partial updates some shares of links are out of date
     "smpi/simulate-computation:yes",
-    "smpi/host-speed:1",
+    "smpi/host-speed:1f",
     "surf/precision:1e-12",
     "maxmin/precision:1e-12",
 )
