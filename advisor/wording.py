@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from advisor.results import (
     Application,
@@ -22,6 +23,9 @@ clean = blocks.plain
 NOTHING = "-"
 """What stands where there is no value."""
 EQUAL = "the equal split"
+BLOCK = "block", "ranks node by node"
+RECORDED = "recorded"
+"""The application that is a recorded program."""
 LOOSE_GAP = 0.5
 """Distance from the bound beyond which it is the bound that is bad, as a rule."""
 MOST_NAMED = 6
@@ -198,6 +202,82 @@ def is_pulled(application: Application) -> bool:
     return application.name == "farm" and application.parameters.get("rule") != "static"
 
 
+class Placed(Protocol):
+    """What has units of processes, and their PEs."""
+
+    @property
+    def partition(self) -> Sequence[int]:
+        """Of each process."""
+
+    @property
+    def placement(self) -> Sequence[int]:
+        """The place of the PE of each process."""
+
+
+def is_placed(application: Application) -> bool:
+    """Whether processes are ranks of a recorded program, of which only the place is advised."""
+    return application.name == RECORDED
+
+
+def ranks_text(ranks: Sequence[int]) -> str:
+    """Ranks in order, those that follow one another as a range: `0-3 and 7`."""
+    parts: list[list[int]] = []
+    for rank in sorted(ranks):
+        if parts and parts[-1][-1] == rank - 1:
+            parts[-1][1:] = [rank]
+        else:
+            parts.append([rank])
+    return listed(["-".join(map(str, part)) for part in parts])
+
+
+def ranks_on(compared: Compared, one: Placed) -> dict[str, list[int]]:
+    """Ranks on each node, by its name; those of a PE where a node holds PEs of several kinds."""
+    found: dict[str, list[int]] = {}
+    for rank, name in enumerate(_where(compared, one)):
+        found.setdefault(name, []).append(rank)
+    return found
+
+
+def _where(compared: Compared, one: Placed) -> list[str]:
+    name_of = {
+        pe: name for kind in compared.kinds for name, pes in zip(kind.names, kind.pes, strict=True) for pe in pes
+    }
+    return [name_of.get(pe, compared.pes[pe]) for pe in one.placement]
+
+
+def divided_text(compared: Compared, one: Placed, *, most: int = 4) -> str:
+    """Who gets what in short: of ranks how many are where; else see `partition_text`."""
+    if not is_placed(compared.application):
+        return partition_text(one.partition, most=most, pulled=is_pulled(compared.application))
+    on = ranks_on(compared, one)
+    if len(on) <= most:
+        return ", ".join(f"{len(ranks)} on {name}" for name, ranks in on.items())
+    return f"{len(one.placement)} on {len(on)} nodes"
+
+
+def _placed_answer(compared: Compared, best: Strategy, *, stated: bool) -> str:
+    """The answer where only the place of each rank is advised."""
+    on = ranks_on(compared, best)
+    used = [name for pe, name in sorted(zip(best.placement, _where(compared, best), strict=True))]
+    free = [name for kind in compared.kinds for name in kind.names if name not in on]
+    if len(on) <= MOST_NAMED:
+        who = listed([f"{ranks_text(ranks)} on {name}" for name, ranks in on.items()], most=MOST_NAMED)
+        who = f"rank{'s' if len(best.placement) > 1 else ''} {who}"
+    else:
+        nodes = listed(patterns_of(list(dict.fromkeys(used))))
+        who = f"the {len(best.placement)} ranks on {nodes} as the rank files say"
+    who += f", none on {listed(patterns_of(free))}" if free else ""
+    reference, named = reference_of(compared)
+    rest = _rest_text(compared, ())
+    if reference is not None and best.name in reference.names:
+        nothing = "no other placement that was compared is predicted to be faster"
+        begin = "Stay as you are, with" if reference.name == "as-now" else "Put"
+        return f"{begin} {who}: {nothing}{_tied_text(compared)}.{rest}"
+    if is_slower(compared):
+        return f"Keep {named}: a real run with {who} was only {times(compared.measured_gain)} times as fast."
+    return f"Put {who}: {_gain_text(compared, stated=stated)}.{rest}"
+
+
 def partition_text(partition: Sequence[int], *, most: int = 4, pulled: bool = False) -> str:
     """A partition in short: every part, or how many and how large; where units are pulled, how many pull."""
     if not partition:
@@ -217,7 +297,7 @@ def reference_of(compared: Compared) -> tuple[Strategy | None, str]:
         return None, EQUAL
     if one.name == "as-now":
         return one, "it runs now"
-    for name, called in (("equal", EQUAL), ("one-per-core", "one process per core with equal units")):
+    for name, called in (("equal", EQUAL), ("one-per-core", "one process per core with equal units"), BLOCK):
         if (known := compared.named(name)) is not None and one.names & known.names:
             return one, called
     return one, one.name  # where memory holds neither
@@ -234,6 +314,8 @@ def answer(compared: Compared, *, stated: bool = False) -> str:
         return f"There is one PE only, so it does all {best.partition[0]} {unit}: nothing to apportion."
     if is_pulled(compared.application):
         return _pulled_answer(compared, best, stated=stated)
+    if is_placed(compared.application):
+        return _placed_answer(compared, best, stated=stated)
     grid = f" in a grid of {best.grid[0]} x {best.grid[1]} processes" if best.grid else ""
     given = _given(compared, best)
     who, stay = (f"{_who_gets_what(given, unit, to)}{grid}" for to in ("to", "on"))

@@ -92,6 +92,7 @@ if TYPE_CHECKING:
         Configuration as Configuration,
         Repartition as Repartition,
     )
+    from simulator.programs.exchanged import Exchanged as Exchanged
     from simulator.programs.streams.lublin import lublin as lublin
     from simulator.programs.streams.stream import (
         JobApplication as JobApplication,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from advisor import wording
 from advisor.advise.kinds import USUAL_BYTES, Kind, Order
-from advisor.advise.space import over_all, runs_as
+from advisor.advise.space import Space, over_all, runs_as
 from advisor.advise.strategies import EQUAL_WORK
 from advisor.results import NodeKind
 from simulator import PE, Configuration, Scenario, ScenarioError, availability, partitions, patterns_of, ties
@@ -88,6 +88,30 @@ def core_baselines(scenario: Scenario) -> list[Configuration]:
         Configuration(name, work.fitting(parts), tuple(placed[name]), rule=rules.get(name, "equal"))
         for name, parts in split.items()
     ]
+
+
+def rank_baselines(space: Space) -> list[Configuration]:
+    """Where launchers start ranks, with a rank on each core: `block`, `cyclic` and, heavy ones on fast PEs, `by-speed`.
+
+    Raises ScenarioError if there are more ranks than may be placed.
+    """
+    scenario, ranks = space.scenario, space.units
+    nodes: dict[int, list[int]] = {}
+    for pe in space.order.pes:
+        nodes.setdefault(int(scenario.platform.node_of[pe]), []).extend([pe] * space.limit(pe))
+    cores = [pe for mine in nodes.values() for pe in mine]
+    if len(cores) < ranks:
+        more = "more PEs, or allow several ranks on a core (--oversubscribe)"
+        raise ScenarioError(f"platform: its PEs have {len(cores)} cores, and the program {ranks} ranks; give {more}")
+    turns = max(map(len, nodes.values()))
+    cyclic = [mine[turn] for turn in range(turns) for mine in nodes.values() if turn < len(mine)]
+    kernel, pes = scenario.application.kernel, scenario.platform.pes
+    left = [float(pes[pe].speed_of(kernel).mid[-1]) * partitions.mean_share(pes[pe]) for pe in cores]
+    fast, by_speed = [cores[place] for place in ties.in_order([-one for one in left])], [0] * ranks
+    for pe, rank in zip(fast, ties.in_order([-one for one in space.exchanged.volumes]).tolist(), strict=False):
+        by_speed[rank] = pe
+    placed = {"block": cores[:ranks], "cyclic": cyclic[:ranks], "by-speed": by_speed}
+    return [Configuration(name, (1,) * ranks, tuple(pes)) for name, pes in placed.items()]
 
 
 def loaded_baselines(scenario: Scenario, known: Sequence[Configuration], *, cores: bool) -> list[Configuration]:

@@ -1,5 +1,8 @@
 """A lower bound of the makespan of whatever could be advised: all PEs at their best, nobody waits for anything."""
 
+import numpy as np
+
+from advisor.advise.space import Space
 from simulator import PE, Scenario, availability, partitions
 
 
@@ -17,7 +20,25 @@ def lower_bound_s(scenario: Scenario, *, most: int | None) -> float:
         float(pe.speed_of(kernel).high.max()) * _best_share(pe, limit)
         for pe, limit in zip(scenario.platform.pes, limits, strict=True)
     )
+    if scenario.application.work.by_rank:
+        return _of_ranks_s(scenario, limits, speed)
     return _least_volume(scenario, sum(limits)) / speed
+
+
+def _of_ranks_s(scenario: Scenario, limits: list[int], speed: float) -> float:
+    """The same of ranks that cannot be divided: the heaviest ones have the best cores there are to themselves.
+
+    `speed`: of all PEs together.
+    """
+    kernel, pes = scenario.application.kernel, scenario.platform.pes
+    heaviest = np.cumsum(np.sort(Space(scenario).exchanged.volumes)[::-1])
+    cores = [
+        float(pe.speed_of(kernel).high.max()) * _best_share(pe, 1)
+        for pe, limit in zip(pes, limits, strict=True)
+        for _ in range(min(limit, pe.cores))
+    ]
+    best = np.cumsum(np.sort(cores)[::-1])[: heaviest.size]
+    return max(float(np.max(heaviest[: best.size] / best)), float(heaviest[-1]) / speed)
 
 
 def _best_share(pe: PE, most: int) -> float:

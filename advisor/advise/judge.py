@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 
 import numpy as np
@@ -19,6 +20,7 @@ from advisor.advise.objectives import over_runs, rate_of, rates, statistic
 from advisor.advise.space import Space
 from advisor.advise.spending import Spending
 from advisor.advise.strategies import simplest
+from advisor.advise.traffic import Traffic
 from simulator import Configuration, LoadTrace, RunSet, ties
 
 Floats = NDArray[np.float64]
@@ -116,6 +118,11 @@ class Judge:
 
     # What was seen
 
+    @cached_property
+    def traffic(self) -> Traffic:
+        """What ranks compute and tell each other, where units are ranks."""
+        return Traffic(self.space)
+
     @property
     def record(self) -> tuple[Tried, ...]:
         """All that was simulated, the best first, of equals what was asked first."""
@@ -205,7 +212,11 @@ class Judge:
     @property
     def patience(self) -> int:
         """How many sets to begin with are simulated: fewer where one takes long."""
-        return int(np.clip(BEGINNING * self._most / self._effort, FEWEST[0], PATIENCE))
+        return self.room(PATIENCE)
+
+    def room(self, most: int) -> int:
+        """The same where nobody tries more than so many."""
+        return int(np.clip(BEGINNING * self._most / self._effort, FEWEST[0], most))
 
     @property
     def width(self) -> int:
@@ -221,6 +232,7 @@ class Judge:
     def _effort(self) -> float:
         """Computations of one configuration on the first draws."""
         processes = sum(self.space.limit(pe) for pe in range(len(self.scenario.platform.pes)))
+        processes = self.space.units if self.space.by_rank else processes
         return float(processes * self.scenario.application.work.rounds(processes) * self._few)
 
     # Simulation

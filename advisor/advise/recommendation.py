@@ -18,6 +18,7 @@ from advisor.advise.baselines import (
     core_baselines,
     loaded_baselines,
     node_kinds,
+    rank_baselines,
 )
 from advisor.advise.bound import lower_bound_s
 from advisor.advise.judge import FEW, Judge, Tried
@@ -88,7 +89,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 VARIED = ("partition", "allocation", "scheduling")
-REFERENCES = (AS_NOW, "one-per-core", "equal")
+REFERENCES = (AS_NOW, "one-per-core", "equal", "block")
 """What gains are counted from: the first of these that was compared."""
 MOST_CONFIRMED = 8_000
 """Rounds of all processes up to which the reference engine runs a configuration again: it takes its time."""
@@ -362,6 +363,9 @@ class Asked:
         for name in self.vary:
             if name not in VARIED:
                 raise ScenarioError(f"vary: {name!r} cannot vary; name {' or '.join(VARIED)}{meant(name, VARIED)}")
+        if self.scenario.application.work.by_rank and set(self.vary) != {"allocation"}:
+            why = "each rank does what it did when it was recorded: only where it runs can vary"
+            raise ScenarioError(f"vary: {why}; leave it out, or say allocation")
         rates_of(self.scenario, (), self.objective)
         check_ready(self.scenario)
 
@@ -384,8 +388,9 @@ class Asked:
     def judge(self) -> Judge:
         """Of what is searched: few draws that the comparison does not have."""
         scenario = self.scenario
-        processes = sum(pe.cores for pe in scenario.platform.pes)
-        steps = processes * scenario.application.work.rounds(processes)
+        work = scenario.application.work
+        processes = work.units if work.by_rank else sum(pe.cores for pe in scenario.platform.pes)
+        steps = processes * work.rounds(processes)
         draws = min(int(np.clip(OPERATIONS // max(1, steps), 4, MOST_DRAWS)), scenario.replications)
         space = replace(self.space, scenario=replace(scenario, strata=draws))
         return Judge(space, self.spending, draws=draws, first=SEARCH_FIRST)
@@ -398,12 +403,15 @@ class Asked:
 def _found(asked: Asked) -> tuple[list[Configuration], tuple[str, ...], tuple[Tried, ...]]:
     """The baselines, the scenario's own configurations and what was found; a line for each left out; the record."""
     scenario, vary, spending, judge = asked.scenario, asked.vary, asked.spending, asked.judge()
-    found = core_baselines(scenario) if "allocation" in vary else []
-    if "partition" in vary:
+    by_rank = judge.space.by_rank
+    found = core_baselines(scenario) if "allocation" in vary and not by_rank else []
+    if by_rank:
+        found = rank_baselines(judge.space)
+    elif "partition" in vary:
         found = [*baselines(scenario, judge.space.kinds), *found]
     elif "allocation" in vary:
         found += allocation_baselines(scenario, judge.space.kinds)
-    found += loaded_baselines(scenario, found, cores="allocation" in vary)
+    found += [] if by_rank else loaded_baselines(scenario, found, cores="allocation" in vary)
     own, unfit = _own(scenario)
     with spending.stage("baselines", until=BASELINES_UNTIL):
         for one in [*own, *found]:  # the first one whatever it takes
@@ -416,7 +424,8 @@ def _found(asked: Asked) -> tuple[list[Configuration], tuple[str, ...], tuple[Tr
         search(judge.space, judge, [*own, *found], allowed=asked.allowed)
     found += _best_found(asked, judge)
     found, uneven = without_uneven(scenario, vary, found)
-    return _with_own(own, found), (*uneven, *unfit), judge.record
+    named = sorted(_with_own(own, found), key=lambda one: by_rank and one.name != AS_NOW)  # as it is, block or not
+    return named, (*uneven, *unfit), judge.record
 
 
 def asked_again(scenario: Scenario, made: Recommendation, objective: Objective) -> Asked:
@@ -665,7 +674,7 @@ def _ranking(
     moving = [candidates[entry.candidate].repartition is not None for entry in ranked]
     near = tied(values, [entry.expected_loss for entry in ranked], moving)
     mine = [candidates[ranked[place].candidate] for place in near]
-    first = simplest(mine, [values[place] for place in near])
+    first = simplest(mine, [values[place] for place in near], stay=scenario.application.work.by_rank)
     ranked.insert(0, ranked.pop(near[first]))
     far = statistic(table[others], objective, runs.truths)
     ranked += [

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from advisor.advise.judge import Judge
-from advisor.advise.proposers import PROPOSERS, STARTS, WITHIN, Propose
+from advisor.advise.proposers import Propose, proposers_of
 from advisor.advise.space import Space
 from advisor.advise.spending import OutOfBudgetError
 from simulator import Configuration, ties
@@ -35,7 +35,7 @@ def search(space: Space, judge: Judge, given: Sequence[Configuration], *, allowe
     """
     try:
         judge.of([space.without_idle(space.in_order(one)) for one in given if allowed(one)])
-        for propose in STARTS:
+        for propose in proposers_of(space)[0]:
             _turn(space, judge, propose, allowed)
     except OutOfBudgetError:
         judge.spending.cut.append("search")
@@ -67,7 +67,7 @@ def _catch_up(space: Space, judge: Judge, rival: Configuration, allowed: Allowed
         return values[-1] * gained ** (RIVAL_TURNS + 1 - len(values)) <= goal
 
     with judge.only(rival, effort=effort):
-        improve(space, judge, allowed=allowed, proposers=WITHIN, turns=RIVAL_TURNS, worth=worth)
+        improve(space, judge, allowed=allowed, proposers=proposers_of(space)[2], turns=RIVAL_TURNS, worth=worth)
 
 
 def improve(
@@ -75,7 +75,7 @@ def improve(
     judge: Judge,
     *,
     allowed: Allowed = lambda _: True,
-    proposers: Sequence[Propose] = PROPOSERS,
+    proposers: Sequence[Propose] = (),
     turns: int = TURNS,
     worth: Callable[[], bool] = lambda: True,
 ) -> None:
@@ -83,9 +83,11 @@ def improve(
 
     One that gained nothing has its next turn when the best is on other PEs, in another order or grid, or much better;
     and when no other helps, if the best is another by then.
+    `proposers`: by default those of the space.
     `worth`: whether to go on, asked before each turn.
     """
     idle: dict[Propose, tuple[Configuration, float]] = {}
+    proposers = proposers or proposers_of(space)[1]
     try:
         for _ in range(turns):
             if not worth():

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from advisor.advise.kinds import Kind, Order, kinds_of
 from advisor.advise.objectives import Objective
-from simulator import PE, Configuration, LoadTrace, Scenario, ScenarioError, availability, partitions, ties
+from simulator import PE, Configuration, Exchanged, LoadTrace, Scenario, ScenarioError, availability, partitions, ties
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -80,6 +80,16 @@ class Space:
         return self.scenario.application.work.units
 
     @cached_property
+    def by_rank(self) -> bool:
+        """Whether units are ranks that are like no others: only where they run may vary."""
+        return self.scenario.application.work.by_rank
+
+    @cached_property
+    def exchanged(self) -> Exchanged:
+        """What ranks compute and send each other, wherever they are."""
+        return Exchanged.of(self.scenario.program(Configuration(NAME, (1,) * self.units)))
+
+    @cached_property
     def led(self) -> bool:
         """Whether the first process is a master."""
         return self.scenario.application.work.has_master
@@ -102,7 +112,7 @@ class Space:
         """The same with ranks in the order of the PEs: how a file orders them must not decide where a search begins."""
         placed, parts = configuration.placement, configuration.partition
         ranks = sorted(range(len(placed)), key=lambda rank: self.order.rank[placed[rank]])
-        if configuration.grid is not None or not self.takes(len(placed)):
+        if configuration.grid is not None or self.by_rank or not self.takes(len(placed)):
             return configuration
         return replace(
             configuration, placement=tuple(placed[at] for at in ranks), partition=tuple(parts[at] for at in ranks)
@@ -147,16 +157,18 @@ class Space:
         Where memory does not hold it, the nodes that hold most come first: a first process may have to hold everything.
         """
         placed, node_of = tuple(placement), self.scenario.platform.node_of
+        if self.by_rank:
+            return Configuration(NAME, (1,) * self.units, placed), 0.0
         if placed not in self._balanced:
             made = self._by_model(placed)
             if len(made[0].placement) < len(placed) or self.scenario.lacking_bytes(made[0]) > 0:
-                turned = tuple(sorted(placed, key=lambda pe: -self._room_bytes[int(node_of[pe])]))
+                turned = tuple(sorted(placed, key=lambda pe: -self.room_bytes[int(node_of[pe])]))
                 made = self._by_model(turned) if turned != placed else made
             self._balanced[placed] = made
         return self._balanced[placed]
 
     @cached_property
-    def _room_bytes(self) -> list[float]:
+    def room_bytes(self) -> list[float]:
         """What each node holds, infinite where it does not say; (node,)."""
         return [
             math.inf if node.memory_bytes is None or node.swap_bytes is None else node.memory_bytes + node.swap_bytes
@@ -211,7 +223,7 @@ class Space:
         It is unchanged where no node says what it holds, or all nodes are full.
         """
         platform, work = self.scenario.platform, self.scenario.application.work
-        room_bytes = np.array(self._room_bytes)
+        room_bytes = np.array(self.room_bytes)
         node_of, wanted = platform.node_of[list(configuration.placement)], evened(configuration)
         found, full = configuration, np.zeros(room_bytes.size, dtype=np.bool_)
         before: tuple[Floats, Floats] = np.zeros(room_bytes.size), np.zeros(room_bytes.size)
@@ -328,7 +340,7 @@ def whole_units(shares: Floats, units: int) -> Ints:
 def over_all(scenario: Scenario, configuration: Configuration) -> Configuration:
     """One process on some PEs written as one on each, those of the others without units, as partitions are."""
     pes, count = configuration.placement, len(scenario.platform.pes)
-    if configuration.grid is not None:
+    if configuration.grid is not None or scenario.application.work.by_rank:
         return configuration
     if list(pes) != sorted(set(pes)) or (scenario.application.work.has_master and pes[0] != 0):
         return configuration

@@ -101,7 +101,7 @@ def usual_vary(scenario: Scenario, *, oversubscribe: bool = False) -> tuple[str,
     The allocation for applications of equal work; both where PEs have several cores, which one process on each would
     leave idle, or more processes than cores are allowed; else the partition.
     """
-    if scenario.application.name in EQUAL_WORK:
+    if scenario.application.name in EQUAL_WORK or scenario.application.work.by_rank:
         return ("allocation",)
     several = oversubscribe or any(pe.cores > 1 for pe in scenario.platform.pes)
     return ("partition", "allocation") if several else ("partition",)
@@ -134,14 +134,17 @@ def most_processes(scenario: Scenario, vary: Sequence[str], *, oversubscribe: bo
     """
     if "allocation" not in vary:
         return 1
-    cores = max(pe.cores for pe in scenario.platform.pes)
+    cores, work = max(pe.cores for pe in scenario.platform.pes), scenario.application.work
+    if work.by_rank and not oversubscribe:
+        return None
     equal = scenario.application.name in EQUAL_WORK or "partition" not in vary
     if not oversubscribe and (cores > 1 or not equal):
         return None
     speeds = [float(pe.speed_of(scenario.application.kernel).mid[-1]) for pe in scenario.platform.pes]
     ratio = max(speeds) / max(min(speeds), 1e-300)
     worth = int(min(MOST_RATIO, max(1, np.ceil(ratio - 1e-9))))
-    return max(worth, 2 * cores) if oversubscribe else worth
+    least = -(-work.units // len(scenario.platform.pes)) if work.by_rank else 1
+    return max(worth, 2 * cores, least) if oversubscribe else worth
 
 
 def advisable(scenario: Scenario, configuration: Configuration, most: int | None) -> bool:
@@ -171,13 +174,16 @@ def tied(values: Sequence[float], losses: Sequence[float | None], moving: Sequen
     return [place for place, loss in enumerate(apart) if place == best or not ties.is_less(TIE, loss)]
 
 
-def simplest(configurations: Sequence[Configuration], values: Sequence[float]) -> int:
-    """The place of the simplest: units stay, few PEs, few processes, equal units, ranks as in the file, the best."""
+def simplest(configurations: Sequence[Configuration], values: Sequence[float], *, stay: bool = False) -> int:
+    """The place of the simplest: units stay, few PEs, few processes, equal units, ranks as in the file, the best.
+
+    `stay`: whether what runs now is simpler than anything else.
+    """
     keys = []
     for one, level in zip(configurations, ties.levels(values).tolist(), strict=True):
         busy = [(pe, count) for pe, count in zip(one.placement, one.partition, strict=True) if count]
         units_of = [count for _, count in busy]
-        pes, moves = [pe for pe, _ in busy], one.repartition is not None
+        pes, moves = [pe for pe, _ in busy], one.repartition is not None or (stay and one.name != AS_NOW)
         unlike = max(units_of) - min(units_of) > 1, pes != sorted(pes)
         keys.append((moves, len(set(pes)), len(busy), *unlike, level))
     return min(range(len(keys)), key=lambda place: keys[place])

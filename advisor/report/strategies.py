@@ -10,6 +10,8 @@ from simulator import blocks, plots
 MOST_RANKED = 10
 BY_SPEED = ("per-core-by-speed", "by-loaded-speed", "constant")
 """Strategies that divide by the speed of cores, the first one that there is."""
+LAUNCHED = "block", "cyclic", "by-speed"
+"""Where launchers start ranks."""
 
 
 def strategies_section(
@@ -51,8 +53,7 @@ def _strategies_table(compared: Compared, noun: str, tag: str) -> blocks.Table:
 
 
 def _cells(compared: Compared, one: Strategy) -> list[str]:
-    pulled, takes = wording.is_pulled(compared.application), wording.with_interval(one.predicted)
-    partition = wording.partition_text(one.partition, pulled=pulled)
+    partition, takes = wording.divided_text(compared, one), wording.with_interval(one.predicted)
     gain, faster = _gains(compared, one)
     if compared.drawn.deterministic:
         return [partition, takes, gain if gain == wording.NOTHING else wording.times(one.gain.mean)]
@@ -73,6 +74,8 @@ def first_rows(compared: Compared) -> blocks.Table | None:
     by_speed = next((known for name in BY_SPEED if (known := compared.named(name)) is not None), None)
     wanted = [("advised", best), ("as now" if named == "it runs now" else "", now)]
     wanted += [("second best", ranked[0] if ranked else None), ("by speed", by_speed)]
+    if wording.is_placed(compared.application):
+        wanted[2:] = [("", compared.named(name)) for name in LAUNCHED]
     found: dict[str, tuple[str, Strategy]] = {}
     for said, one in wanted:
         if one is not None and (key := one.same_as or one.name) not in found:
@@ -83,7 +86,7 @@ def first_rows(compared: Compared) -> blocks.Table | None:
     rows = [
         (
             label,
-            wording.partition_text(one.partition, most=3, pulled=wording.is_pulled(compared.application)),
+            wording.divided_text(compared, one, most=3),
             wording.with_interval(wording.judged(compared, one), unit),
             _gains(compared, one)[0],
         )
@@ -126,7 +129,7 @@ def _front_table(compared: Compared, front: Front) -> blocks.Table:
     rows = [
         [
             point.name,
-            wording.partition_text(point.partition, most=3, pulled=wording.is_pulled(compared.application)),
+            wording.divided_text(compared, point, most=3),
             wording.digits(point.objective_s, 4),
             wording.digits(point.cost if front.of == "cost" else point.energy, 4),
         ]

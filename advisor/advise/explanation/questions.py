@@ -98,7 +98,13 @@ class Questions:
                 "application: none of the configurations that were tried can run: make it larger or smaller, "
                 "or give the nodes more memory or swap"
             )
-        improve(judge.space, judge, allowed=self._asked.allowed, proposers=PROPOSERS, turns=TURNS)
+        improve(
+            judge.space,
+            judge,
+            allowed=self._asked.allowed,
+            proposers=() if self.space.by_rank else PROPOSERS,
+            turns=TURNS,
+        )
         if np.isfinite(judge.value(self.chosen)):
             judge.settle(self.chosen)
         self._effort += judge.spent

@@ -23,15 +23,19 @@ __all__ = ["Layout", "Rank", "commands", "export_files", "fupermod_dist", "layou
 
 def export_files(scenario: Scenario, configuration: Configuration) -> dict[str, str]:
     """Every export that fits the application: name of the file -> its text."""
-    layout = layout_of(scenario, configuration)
-    texts = {
+    layout, divided = layout_of(scenario, configuration), not scenario.application.work.by_rank
+    launched = {
         "hostfile": mpich_hostfile(layout),
         "rankfile.mpich": mpich_rankfile(layout),
         "hostfile.openmpi": openmpi_hostfile(layout),
         "rankfile.openmpi": openmpi_rankfile(layout),
         "hostfile.slurm": slurm_hostfile(layout),
         "job.slurm": slurm_job(layout),
-        "commands.txt": commands(layout),
+        "commands.txt": commands(layout, divided=divided),
+    }
+    if not divided:
+        return launched
+    texts = launched | {
         "partition.csv": partition_csv(layout),
         "partition.json": partition_document(layout),
         "metis.tpwgts": metis_weights(layout),

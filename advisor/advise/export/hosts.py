@@ -78,16 +78,16 @@ def _natural(host: str) -> list[tuple[bool, int, str]]:
     return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"([0-9]+)", host)]
 
 
-def commands(layout: Layout, folder: Path = Path()) -> str:
-    """How each file is used, a line each, from where the folder of the files is called so."""
+def commands(layout: Layout, folder: Path = Path(), *, divided: bool = True) -> str:
+    """How each file is used, a line each, from where the folder of the files is called so.
+
+    `divided`: whether units are divided among ranks, so that there are weights.
+    """
     names = ("hostfile", "rankfile.mpich", "hostfile.openmpi", "rankfile.openmpi", "hostfile.slurm")
     *launched, job, weights = (shlex.quote(str(folder / name)) for name in (*names, "job.slurm", "metis.tpwgts"))
-    return launches(layout, launched) + _lines(
-        "# Slurm, as a heterogeneous job",
-        f"sbatch {job} PROGRAM",
-        "# METIS, parts of these weights",
-        f"gpmetis -tpwgts={weights} GRAPH {len(layout.ranks)}",
-    )
+    parts = "# METIS, parts of these weights", f"gpmetis -tpwgts={weights} GRAPH {len(layout.ranks)}"
+    job_lines = "# Slurm, as a heterogeneous job", f"sbatch {job} PROGRAM"
+    return launches(layout, launched) + _lines(*job_lines, *(parts if divided else ()))
 
 
 def launches(layout: Layout, names: Sequence[str]) -> str:

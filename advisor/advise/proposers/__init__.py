@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from advisor.advise.judge import Judge
-from advisor.advise.proposers import grids, orders, processes, sets, shares
+from advisor.advise.proposers import grids, orders, processes, ranks, sets, shares
 from advisor.advise.space import Space
 from simulator import Configuration
 
@@ -28,4 +28,12 @@ PROPOSERS: tuple[Propose, ...] = (
 WITHIN: tuple[Propose, ...] = (MUCH, shares.levelled, orders.propose, grids.propose, *LESS)
 """Those that keep the processes on each PE."""
 
-__all__ = ["PROPOSERS", "STARTS", "WITHIN", "Propose"]
+
+def proposers_of(space: Space) -> tuple[tuple[Propose, ...], tuple[Propose, ...], tuple[Propose, ...]]:
+    """What a search begins with, goes on with, and goes on with while the processes on each PE stay."""
+    return (
+        ((ranks.starts,), (ranks.steps, ranks.leaps), (ranks.steps,)) if space.by_rank else (STARTS, PROPOSERS, WITHIN)
+    )
+
+
+__all__ = ["Propose", "proposers_of"]

@@ -162,6 +162,11 @@ class RecordedWork(Work):
         return self.recording.ranks
 
     @property
+    def by_rank(self) -> bool:
+        """No rank is like another."""
+        return True
+
+    @property
     def draws(self) -> bool:
         """Whether several recordings say how computing differs from run to run."""
         return self.spread is not None

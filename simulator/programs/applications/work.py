@@ -153,6 +153,11 @@ class Work(Protocol):
         """Whether process 0 handles the messages of all others, one after the other."""
         return False
 
+    @property
+    def by_rank(self) -> bool:
+        """Whether each unit is a rank that is like no other: a process each, of which only the PE may vary."""
+        return False
+
     def rounds(self, processes: int) -> int:  # noqa: ARG002 - the same for any number
         """About how often the loop of a process goes round, each time with a computation and a few messages."""
         return 1
