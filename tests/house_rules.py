@@ -46,7 +46,7 @@ LINES = {
     "simulator/engines": (13_156, 12_654),
     "simulator/results": (4_702, 4_280),
     "simulator/experiments": (1_721, 1_601),
-    "simulator/calibration": (15_024, 14_251),
+    "simulator/calibration": (15_029, 14_256),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (887, 894),
     "advisor/advise": (9_844, 8_495),
@@ -55,7 +55,7 @@ LINES = {
     "advisor/jobs": (2_456, 2_205),
     "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_045, 5_225),
     "advisor/reproduce": (1_976, 1_980),
-    "advisor/cli": (6_349, 5_085),
+    "advisor/cli": (6_348, 5_084),
 }
 """Lines of Python that rooms may have, and shall have. The first number is only ever lowered, until it is the second; a
 new capability raises both, see `simulator/DESIGN.md`. `python -m tests.house_rules` prints where they stand."""

@@ -6,8 +6,8 @@ from advisor.cli import signs
 from advisor.cli.declared import REQUIRED, argument, option
 from advisor.cli.options import folder
 from advisor.cli.outputs import finish
-from advisor.cli.progress import counting, goes_on
-from simulator import calibration, files
+from advisor.cli.progress import counting
+from simulator import calibration
 
 
 def record(
@@ -25,7 +25,6 @@ def record(
     """
     signs.say("compiling the recorder")
     program = calibration.mpi_program(command, mpicc)
-    with goes_on(f"{output} keeps the runs that are finished"), files.alone(output):
-        made = calibration.record_program(program, output, times=times, on_progress=counting("runs recorded"))
+    made = calibration.record_program(program, output, times=times, on_progress=counting("runs recorded"))
     said = f"recording written to {output}; what is in it: apportion show {output}"
     finish(made, "".join(f"{line}\n" for line in made.lines), output, said=said)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files
-from simulator.base.errors import CalibrationError, ScenarioError, reason, some_names
+from simulator.base.errors import CalibrationError, Interrupted, ScenarioError, reason, some_names
 from simulator.base.machine import require_linux, this_machine
 from simulator.base.provenance import provenance
 from simulator.calibration.mpi.combined import Run, combined, read_run
@@ -103,6 +103,8 @@ def record_program(
         What was recorded cannot be used.
     CalibrationError
         The program failed.
+    Interrupted
+        The user stopped it; the runs that are finished are kept.
     """
     identity = program.identity
     described = Described(
@@ -121,8 +123,11 @@ def record_program(
         try:
             runs.append(_read(own, described, _run(program, own)))
             files.write_json(own / DONE, identity)
-        except BaseException:
+        except BaseException as error:
             shutil.rmtree(own if runs else folder / KEPT, ignore_errors=True)
+            if isinstance(error, KeyboardInterrupt) and runs:
+                kept = f"{folder} keeps {len(runs)} of {times} runs, the same command goes on from there"
+                raise Interrupted(f"interrupted; {kept}") from error
             raise
     try:
         recording = combined(runs)

@@ -271,15 +271,15 @@ static int of_world(int comm, int rank)
 
 static int64_t bytes_of(int64_t count, MPI_Datatype type)
 {
-    int size = 0;
-    if (type != MPI_DATATYPE_NULL) PMPI_Type_size(type, &size);
+    MPI_Count size = 0;
+    if (type != MPI_DATATYPE_NULL) PMPI_Type_size_x(type, &size);
     return count * size;
 }
 
 static int64_t received_bytes(MPI_Status *status)
 {
-    int count = 0;
-    PMPI_Get_count(status, MPI_BYTE, &count);
+    MPI_Count count = 0;
+    PMPI_Get_elements_x(status, MPI_BYTE, &count);
     return count > 0 ? count : 0;
 }
 
@@ -386,7 +386,7 @@ static void waited(MPI_Request request, MPI_Status *status, int flags)
 /* MPI ends what is freed while it goes on at the latest in MPI_Finalize: there its wait is recorded. */
 static void freed(MPI_Request request)
 {
-    if (take(&starts, KEY(request)) < 0) take(&requests, KEY(request));
+    take(&starts, KEY(request)), take(&requests, KEY(request));
 }
 
 static MPI_Request *copied(int count, MPI_Request from[])

@@ -214,6 +214,15 @@ def test_commands_that_cannot_be_recorded_are_refused_in_one_line(tmp_path, mpi)
             recorded(words, tmp_path / "run", mpicc=f"mpicc.{mpi}")
 
 
+@pytest.mark.parametrize("mpi", EACH[:1])
+def test_parts_of_ranks_that_do_not_fit_each_other_are_refused(tmp_path, mpi):
+    hint = "were calls of MPI missed, or does MPI_Pcontrol stand where messages are on their way"
+    with pytest.raises(ScenarioError, match=f"messages from rank 0 to 1 with tag 5: 1 sent and not received; {hint}"):
+        way(mpi, tmp_path / "run", "torn")
+    with pytest.raises(ScenarioError, match=f"ranks 0 and 1 do not call the same collectives in turn; {hint}"):
+        way(mpi, tmp_path / "run", "uneven")
+
+
 def test_a_missing_compiler_names_the_package(tmp_path, monkeypatch):
     for name in ("mpiexec.hydra", "mpiexec"):
         (tmp_path / name).write_text("#!/bin/sh\n")
@@ -243,6 +252,7 @@ def test_recordings_are_of_the_same_calls(tmp_path, mpi):
         match=r"rank 0, action 5, ways.c:\d+ \(MPI_.*\): from there on recordings 1 and 2 differ; .* --times 1",
     ):
         way(mpi, tmp_path / "run", "differs", tmp_path / "turn", times=2)
+    assert way(mpi, tmp_path / "some", "some", tmp_path / "some-turn", times=2).ranks == 2
     made = way(mpi, tmp_path / "who", "who", tmp_path / "turns", ranks=3, times=2)
     assert made.described.warnings == (
         "who came to receives from anybody, or which of several ended first, differs: the first recording is taken",
@@ -271,7 +281,7 @@ def test_the_command_records_and_goes_on_after_an_interruption(tmp_path, apporti
     monkeypatch.setattr(campaign, "_run", run)
     code, out, err = apportion(*words)
     assert (code, out) == (130, "")
-    assert "run keeps the runs that are finished, the same command goes on from there" in err
+    assert "run keeps 2 of 3 runs, the same command goes on from there" in err
     code, out, _ = apportion(*words)
     assert (code, ran) == (0, ["1", "2", "3", "3"])
     document = json.loads(out)

@@ -58,6 +58,10 @@ static void many(void)
         if (me == 0) MPI_Isend(x, 1, I, i % 2 ? 1 : MPI_PROC_NULL, i, W, own + i);
         else if (me == 1 && i % 2) MPI_Recv(x, 1, I, 0, i, W, NO);
     if (me == 0) MPI_Waitall(40, own, ALL);
+    if (me == 0) MPI_Isend(x, 1, I, MPI_PROC_NULL, 1, W, own), MPI_Isend(x, 1, I, 1, 1, W, own + 1), MPI_Wait(own, NO);
+    meet();
+    if (me == 0) MPI_Wait(own + 1, NO);
+    if (me == 1) MPI_Recv(x, 1, I, 0, 1, W, NO);
 }
 
 static void persistent(void)

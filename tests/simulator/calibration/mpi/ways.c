@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define W MPI_COMM_WORLD
 
@@ -94,11 +95,25 @@ int main(int count, char **words)
         pthread_create(&thread, NULL, busy_thread, NULL), pthread_join(thread, NULL);
     } else if (!strcmp(way, "differs")) {
         own = turn(words[2]);
-        if (me == 1) for (int i = 0; i < own + 1; i++) MPI_Send(x, 1, MPI_INT, 0, i, W);
-        if (me == 0) for (int i = 0; i < own + 1; i++) MPI_Recv(x, 1, MPI_INT, 1, i, W, MPI_STATUS_IGNORE);
+        for (int i = 0; i < own + 1; i++) MPI_Barrier(W);
+    } else if (!strcmp(way, "some")) { /* two end in one call, or in two */
+        MPI_Request two[2];
+        int places[2];
+        own = turn(words[2]);
+        if (me == 0) for (int i = 0; i < 2; i++) usleep(i && own ? 600000 : 1), MPI_Send(x, 1, MPI_INT, 1, i, W);
+        if (me == 1) for (int i = 0; i < 2; i++) MPI_Irecv(x + i, 1, MPI_INT, 0, i, W, two + i);
+        if (me == 1) usleep(200000);
+        for (int i = 0; i < 100 && me == 1; i++) MPI_Iprobe(0, 9, W, &count, MPI_STATUS_IGNORE); /* all that came is seen */
+        if (me == 1) for (; flag < 2; flag += count) MPI_Waitsome(2, two, &count, places, MPI_STATUSES_IGNORE);
+    } else if (!strcmp(way, "torn") || !strcmp(way, "uneven")) { /* parts that do not fit each other */
+        if (me == 0) MPI_Pcontrol(1);
+        if (!strcmp(way, "uneven")) MPI_Barrier(W);
+        else if (me == 0) MPI_Send(x, 1, MPI_INT, 1, 5, W);
+        else MPI_Recv(x, 1, MPI_INT, 0, 5, W, MPI_STATUS_IGNORE);
+        if (me == 1) MPI_Pcontrol(1);
     } else if (!strcmp(way, "who")) { /* the first of two that come is another one each time */
         own = turn(words[2]) % 2 ? 1 : 2;
-        if (me == 3 - own) work(100);
+        if (me == 3 - own) usleep(300000);
         if (me > 0) MPI_Send(x, me, MPI_INT, 0, 1, W);
         for (int i = 0; i < 2 && me == 0; i++) MPI_Recv(x, 9, MPI_INT, MPI_ANY_SOURCE, 1, W, MPI_STATUS_IGNORE);
     } else if (!strcmp(way, "works")) {
