@@ -93,6 +93,10 @@ if TYPE_CHECKING:
         Repartition as Repartition,
     )
     from simulator.programs.exchanged import Exchanged as Exchanged
+    from simulator.programs.recorded.imported import import_recording as import_recording
+    from simulator.programs.recorded.recording import Recording as Recording
+    from simulator.programs.recorded.summary import RecordingFacts as RecordingFacts
+    from simulator.programs.recorded.ti import write_ti as write_ti
     from simulator.programs.streams.lublin import lublin as lublin
     from simulator.programs.streams.stream import (
         JobApplication as JobApplication,

@@ -17,7 +17,7 @@ from simulator import ScenarioError
 ANSWERS = (
     *("simulate", "advise", "whatif", "verify", "quickstart", "cluster", "rerun"),
     *("jobs run", "jobs compare", "jobs advise", "jobs forecast"),
-    *("fit", "predict"),
+    *("fit", "predict", "show"),
 )
 """Commands that answer with a page: at a terminal with its first lines, or with all of it by `--full`."""
 

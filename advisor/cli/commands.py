@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from keyword import iskeyword
 from typing import Annotated, Any
 
 import typer
@@ -63,6 +64,7 @@ INSIDE = {
     "calibrate load": "calibrate_machine",
     "calibrate machine": "calibrate_machine",
     "mpi record": "mpi",
+    "mpi import": "mpi",
     "jobs advise": "jobs_compare",
     "jobs run": "jobs",
     "jobs compare": "jobs_compare",
@@ -135,9 +137,9 @@ def _made(name: str) -> Any:
         return (OfJobs if name == "jobs" else TyperGroup)(name=name, **about)
     from advisor.cli.command import leaf
 
-    function = getattr(
-        import_module(f"advisor.cli.{INSIDE.get(name, name)}"), name.rpartition(" ")[2].replace("-", "_")
-    )
+    word = name.rpartition(" ")[2].replace("-", "_")
+    module = import_module(f"advisor.cli.{INSIDE.get(name, name)}")
+    function = getattr(module, f"{word}_" if iskeyword(word) else word)
     # of these, all that follows the first word is the program to run
     settings = {"allow_interspersed_args": False} if name in {"cluster", "mpi record"} else None
     return leaf(function, name, context_settings=settings, hidden=name == f"jobs {UNNAMED}")

@@ -1,4 +1,4 @@
-"""`apportion convert`: platforms, load traces, runs and logs of jobs from and for other programs."""
+"""`apportion convert`: platforms, load traces, runs, recordings and logs of jobs from and for other programs."""
 
 import gzip
 import sys
@@ -26,6 +26,8 @@ _MEASURES = {
 
 def subject_of(source: Path, output: Path) -> str:
     """What is converted, by the names of both files, and by what a benchmark printed."""
+    if output.suffix == ".ti":
+        return "from a recording"
     if source.suffix in HISTORIES:
         return "from a run history"
     if output.suffix in HISTORIES:
@@ -107,7 +109,9 @@ class Exported:
 
 def convert(
     source: Path = argument("A scenario, a run history, or a file of another program.", metavar="IN", **INPUT),
-    output: Path = argument("A folder for SimGrid, TRACE.csv, RUNS.sqlite, LOG.swf[.gz] or RUNS.", metavar="OUT"),
+    output: Path = argument(
+        "A folder for SimGrid, TRACE.csv, RUNS.sqlite, LOG.swf[.gz], RUN.ti or RUNS.", metavar="OUT"
+    ),
     kind: str | None = option(
         f"What IN is: for a load trace {', '.join(TRACES)}; for runs {', '.join(RUNS)}, by default as its "
         "content says.",
@@ -131,6 +135,8 @@ def convert(
     apportion convert jobs.txt runs.sqlite --from sacct
 
     apportion convert osu_latency.txt messages.csv
+
+    apportion convert run run.ti
     """
     subject = subject_of(source, output)
     if subject == "from a run history":
@@ -139,6 +145,8 @@ def convert(
         done = _kept_runs(source, output, kind, kept)
     elif subject == "into a log":
         done = _log(source, output)
+    elif subject == "from a recording":
+        done = _recording(source, output)
     elif subject == "from a scenario":
         done = _platform(source, output, exported)
     elif subject == "into a table":
@@ -201,6 +209,13 @@ def _written_runs(history: Path, output: Path, kept: Kept) -> Converted:
     records = calibration.list_runs(history, application=kept.application, version=kept.version)
     calibration.save_export(records, kept.to, output)
     return Converted(f"{len(records)} runs written to {output}", (), {"runs": len(records)})
+
+
+def _recording(source: Path, output: Path) -> Converted:
+    """As SimGrid's replay takes it: a list, and a trace of each rank; computing at 1 Gflop/s."""
+    written = simulator.write_ti(simulator.Recording.load(source), output)
+    said = f"{output} lists {len(written) - 1} traces of ranks, for smpirun -replay {output}; 1 CPU second is 1e9 flop"
+    return Converted(said, (), {"files": [str(one) for one in written]})
 
 
 def _log(source: Path, output: Path) -> Converted:

@@ -1,13 +1,15 @@
-"""`apportion mpi`: a user's own MPI program, recorded while it runs."""
+"""`apportion mpi`: a user's own MPI program, recorded while it runs, or by another program."""
 
 from pathlib import Path
 
+import simulator
 from advisor.cli import signs
 from advisor.cli.declared import REQUIRED, argument, option
+from advisor.cli.inputs import INPUT
 from advisor.cli.options import folder
 from advisor.cli.outputs import finish
 from advisor.cli.progress import counting
-from simulator import calibration
+from simulator import RecordingFacts, ScenarioError, calibration, units
 
 
 def record(
@@ -28,3 +30,28 @@ def record(
     made = calibration.record_program(program, output, times=times, on_progress=counting("runs recorded"))
     said = f"recording written to {output}; what is in it: apportion show {output}"
     finish(made, "".join(f"{line}\n" for line in made.lines), output, said=said)
+
+
+def import_(
+    source: Path = argument("A time-independent trace of SimGrid, a list of such, or GOAL.", metavar="IN", **INPUT),
+    speed: str | None = option(
+        "Speed of the machine that the trace was made on: what flops are seconds by.", metavar="FLOP/S"
+    ),
+    output: Path = folder("the recording", default=REQUIRED),
+) -> None:
+    """Take the ranks of an MPI program from a trace that another program wrote.
+
+    A time-independent trace counts flops, which --speed turns into seconds, by default 1 Gflop/s. What cannot be read
+    is refused by file and line.
+
+    Example: apportion mpi import ring.ti --speed 4Gflop/s -o run
+    """
+    from advisor.report.recorded import recorded_page
+
+    flops = None if speed is None else units.parse(speed, units.SPEED, field="--speed")
+    if flops is not None and flops <= 0:
+        raise ScenarioError(f"--speed: it is {speed}; give a speed above 0")
+    made = simulator.import_recording(source, speed=flops)
+    facts = RecordingFacts.of(made)
+    said = {"Recording": f"{output}; what is in it: apportion show {output}"}
+    finish(facts, recorded_page(facts, str(source)), output, write=made.save, said=said)

@@ -26,7 +26,7 @@ WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "store", "table", "
 """Names of the parameters, of whatever command, that say where something is written."""
 FOLDERS = (
     *("quickstart", "show", "convert", "simulate", "whatif", "verify", "lab reproduce", "lab load-check"),
-    *("advise", "rerun", "cluster", "jobs run", "jobs compare", "jobs advise", "mpi record"),
+    *("advise", "rerun", "cluster", "jobs run", "jobs compare", "jobs advise", "mpi record", "mpi import"),
 )
 """Commands of which `output` is a folder, but for names that end as in `FILES`; of the others it is a file."""
 FILES = {
@@ -34,7 +34,7 @@ FILES = {
     "advise": (".json", ".csv", ".dist"),
 }
 """Commands that write a folder or a file -> what the name of a file ends in."""
-REPLACED = ("convert", "simulate", "advise", "jobs run", "jobs compare", "jobs advise")
+REPLACED = ("convert", "simulate", "advise", "jobs run", "jobs compare", "jobs advise", "mpi import")
 """Commands whose folder can be written again: old results go. The others go on in it, or keep what was measured."""
 UNMARKED = ("show", "whatif", "rerun")
 """Commands whose folder gets no manifest first: they refuse what they would replace, or write one themselves."""

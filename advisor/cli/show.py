@@ -35,10 +35,13 @@ MOST_ROWS = 40
 
 TEXTS = (".yaml", ".yml", ".toml")
 NOTHING, RESULTS, TRACE, SPEED = "without PATH", "with results", "with a load trace", "with a speed model"
+RECORDING = "with a recording"
 
 
 def subject_of(path: Path | None) -> str:
     """What is to be shown, as it stands behind "has no effect"."""
+    if path is not None and (path / "recording.json").is_file():
+        return RECORDING
     if path is None or path.is_dir() or _answered(path) is not None:
         return NOTHING if path is None else RESULTS
     if path.suffix == ".json":
@@ -91,6 +94,8 @@ def show(
         _show_shipped(output)
     elif subject == RESULTS:
         _show_results(path)
+    elif subject == RECORDING:
+        _show_recording(path)
     elif subject == TRACE:
         _show_trace(path, plot, column)
     elif subject == "with a scenario":
@@ -101,6 +106,14 @@ def show(
         _show_log(path)
     else:
         _show_model(path, plot, held_out)
+
+
+def _show_recording(path: Path) -> None:
+    """What the ranks of an MPI program did."""
+    from advisor.report.recorded import recorded_page
+
+    facts = simulator.RecordingFacts.of(simulator.Recording.load(path))
+    show_result(facts.to_dict() | {"command": "show"}, recorded_page(facts, str(path)))
 
 
 def _show_model(path: Path, plot: Path | None, held_out: Path | None) -> None:

@@ -112,7 +112,7 @@ def expanded(recording: Recording, algorithms: Mapping[str, str] | None = None, 
     `polls`: whether a rank that waits keeps its PE busy.
     """
     state = _State(recording, dict.fromkeys(CHOICES, USUAL) | dict(algorithms or {}))
-    blocks = [_plain(recording), *(_rows(state, meeting) for meeting in _meetings(recording))]
+    blocks = [_plain(recording), *(_rows(state, meeting) for meeting in meetings(recording))]
     action, columns = _in_order(blocks, recording.action.size)
     rank_of, ranks = recording.rank[action], recording.ranks
     first = np.searchsorted(rank_of, np.arange(ranks + 1))
@@ -191,7 +191,7 @@ def _tags(recording: Recording) -> NDArray[np.int32]:
 
 
 @dataclass(frozen=True)
-class _Meeting:
+class Meeting:
     """Collectives of one communicator that are of one kind and root."""
 
     action: Action
@@ -219,7 +219,7 @@ class _State:
         self.first_request = int(self.recording.source[posts].max(initial=-1)) + 1
 
 
-def _meetings(recording: Recording) -> Iterator[_Meeting]:
+def meetings(recording: Recording) -> Iterator[Meeting]:
     """All collectives of more than one rank; what ranks did in a communicator for the k-th time is one."""
     rows = np.flatnonzero((recording.action >= COLLECTIVES.start) & (recording.action < COLLECTIVES.stop))
     rows = rows[np.argsort(recording.communicator[rows], kind="stable")]
@@ -251,7 +251,7 @@ def _unlike(recording: Recording, communicator: int, counts: Ints) -> ScenarioEr
     return ScenarioError(f"recording: {what}: it is cut off, or of unlike ranks; record the program again")
 
 
-def _alike(recording: Recording, communicator: int, members: Ints, rows: Ints) -> Iterator[_Meeting]:
+def _alike(recording: Recording, communicator: int, members: Ints, rows: Ints) -> Iterator[Meeting]:
     """Collectives of a communicator by kind and root, which its ranks agree on."""
     kinds, roots = recording.action[rows], recording.partner[rows]
     wrong = np.flatnonzero(np.any((kinds != kinds[0]) | (roots != roots[0]), axis=0))
@@ -263,13 +263,13 @@ def _alike(recording: Recording, communicator: int, members: Ints, rows: Ints) -
         raise ScenarioError(f"recording: {what} and {said[1]} for rank {members[rank]}; record the program again")
     both = np.stack((kinds[0].astype(np.int64), roots[0].astype(np.int64)))
     for kind, root in np.unique(both, axis=1).T.tolist():
-        yield _Meeting(Action(kind), members, rows[:, (both[0] == kind) & (both[1] == root)], root)
+        yield Meeting(Action(kind), members, rows[:, (both[0] == kind) & (both[1] == root)], root)
 
 
-def _rows(state: _State, meeting: _Meeting) -> _Block:
+def _rows(state: _State, meeting: Meeting) -> _Block:
     """The messages of collectives."""
     name = NAMED[meeting.action]
-    sizes = _sizes(state.recording, meeting)
+    sizes = sizes_of(state.recording, meeting)
     chosen = np.full(meeting.rows.shape[1], state.algorithms[name], dtype=object)
     if state.algorithms[name] == USUAL:
         chosen[:] = _usual(name, meeting.members.size, sizes)
@@ -285,7 +285,7 @@ def _rows(state: _State, meeting: _Meeting) -> _Block:
     return _Block(action, columns)
 
 
-def _sizes(recording: Recording, meeting: _Meeting) -> Floats:
+def sizes_of(recording: Recording, meeting: Meeting) -> Floats:
     """Bytes of each rank's part, (G, M), of an all-to-all (G, G, M); of what has one size for all, the root's."""
     amounts = recording.amount[meeting.rows]
     if meeting.action == Action.ALLTOALLV:
@@ -311,7 +311,7 @@ def _usual(name: str, ranks: int, sizes: Floats) -> NDArray[Any]:
     return np.asarray({"reduce": "binomial"}.get(name) or next(iter(UNEQUAL[name])))
 
 
-def _some(state: _State, meeting: _Meeting, some: Ints, sizes: Floats, algorithm: str) -> list[_Block]:
+def _some(state: _State, meeting: Meeting, some: Ints, sizes: Floats, algorithm: str) -> list[_Block]:
     """Some of the collectives, all by one algorithm: of the root and of the others where they do unlike things."""
     rows, members = meeting.rows[:, some], meeting.members
     if algorithm == INSTANT:
@@ -323,7 +323,7 @@ def _some(state: _State, meeting: _Meeting, some: Ints, sizes: Floats, algorithm
     return [_flat(state, rows[some], _slots(meeting, some, sizes, algorithm)) for some in these]
 
 
-def _slots(meeting: _Meeting, ranks: Ints, sizes: Floats, algorithm: str) -> list[Slot]:
+def _slots(meeting: Meeting, ranks: Ints, sizes: Floats, algorithm: str) -> list[Slot]:
     """What some ranks do, of (process, iteration)."""
     name, members = NAMED[meeting.action], meeting.members
     if algorithm in UNEQUAL.get(name, ()):
