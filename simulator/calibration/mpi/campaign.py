@@ -26,7 +26,7 @@ KEPT = ".runs"
 """Folder, in that of the recording, of runs that are finished and not yet one recording."""
 DONE = "done.json"
 OF_OPEN_MPI = "OMPI_MCA_mca_base_env_list"
-"""Environment variable that lists the ones that Open MPI hands to other hosts; MPICH hands all."""
+"""Environment variable that lists those that Open MPI hands to other hosts, not beside its -x; MPICH hands all."""
 LEAST_S = 1e-9
 ENDING_S = 5.0
 """What a launcher has to end its ranks."""
@@ -174,8 +174,8 @@ def _run(program: MpiProgram, folder: Path) -> int:
     """Run the command with the recorder preloaded; its exit status. What it prints goes to standard error."""
     preloaded = [str(program.shim.library), *os.environ.get("LD_PRELOAD", "").split()]
     own = {"APPORTION_MPI": str(folder.absolute()), "LD_PRELOAD": " ".join(preloaded)}
-    listed = [os.environ.get(OF_OPEN_MPI, ""), *own]
-    own[OF_OPEN_MPI] = ";".join(filter(None, listed))
+    if "-x" not in program.words:
+        own[OF_OPEN_MPI] = ";".join(filter(None, [os.environ.get(OF_OPEN_MPI, ""), *own]))
     try:
         child = subprocess.Popen(
             program.words,

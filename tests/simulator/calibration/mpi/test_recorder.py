@@ -165,6 +165,11 @@ def test_what_is_not_understood_is_counted_by_its_name(tmp_path, mpi):
     assert made.described.unknown["MPI calls of further threads"] == 1
 
 
+@pytest.mark.parametrize("mpi", EACH[1:])
+def test_variables_that_the_user_hands_on_do_not_matter(tmp_path, mpi):
+    assert recorded([*command(mpi, 1, "-x", "PATH", built("ways.c", mpi), "none")], tmp_path / "run").ranks == 1
+
+
 @pytest.mark.parametrize("mpi", EACH)
 def test_a_part_is_kept_where_the_program_says_so(tmp_path, mpi):
     made = way(mpi, tmp_path / "run", "part")
@@ -266,7 +271,7 @@ def test_recordings_are_of_the_same_calls(tmp_path, mpi):
 
 @pytest.mark.parametrize("mpi", EACH[:1])
 def test_the_command_records_and_goes_on_after_an_interruption(tmp_path, apportion, mpi, monkeypatch):
-    words = ["mpi", "record", "-o", tmp_path / "run", "--json", "--", *command(mpi, 2, built("ways.c", mpi), "works")]
+    words = ["mpi", "record", "-o", tmp_path / "run", "--json", "--", *command(mpi, 2, built("ways.c", mpi), "none")]
     ran = []
 
     def run(program, folder):
