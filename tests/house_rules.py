@@ -46,16 +46,16 @@ LINES = {
     "simulator/engines": (13_156, 12_654),
     "simulator/results": (4_702, 4_280),
     "simulator/experiments": (1_721, 1_601),
-    "simulator/calibration": (15_029, 14_256),
+    "simulator/calibration": (14_977, 14_204),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (891, 898),
     "advisor/advise": (9_844, 8_495),
     "advisor/verification advisor/whatif": (3_935, 3_654),
     "advisor/quickstart advisor/cluster": (1_145, 900),
     "advisor/jobs": (2_456, 2_205),
-    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_140, 5_320),
+    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_141, 5_321),
     "advisor/reproduce": (1_976, 1_980),
-    "advisor/cli": (6_405, 5_141),
+    "advisor/cli": (6_410, 5_146),
 }
 """Lines of Python that rooms may have, and shall have. The first number is only ever lowered, until it is the second; a
 new capability raises both, see `simulator/DESIGN.md`. `python -m tests.house_rules` prints where they stand."""

@@ -1,5 +1,6 @@
 """`apportion mpi`: a user's own MPI program, recorded while it runs, or by another program."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import simulator
@@ -28,8 +29,7 @@ def record(
     signs.say("compiling the recorder")
     program = calibration.mpi_program(command, mpicc)
     made = calibration.record_program(program, output, times=times, on_progress=counting("runs recorded"))
-    said = f"recording written to {output}; what is in it: apportion show {output}"
-    finish(made, "".join(f"{line}\n" for line in made.lines), output, said=said)
+    _finish(made, str(output), output)
 
 
 def import_(
@@ -46,12 +46,17 @@ def import_(
 
     Example: apportion mpi import ring.ti --speed 4Gflop/s -o run
     """
-    from advisor.report.recorded import recorded_page
-
     flops = None if speed is None else units.parse(speed, units.SPEED, field="--speed")
     if flops is not None and flops <= 0:
         raise ScenarioError(f"--speed: it is {speed}; give a speed above 0")
     made = simulator.import_recording(source, speed=flops)
+    _finish(made, str(source), output, write=made.save)
+
+
+def _finish(made: simulator.Recording, name: str, output: Path, write: Callable[[Path], object] | None = None) -> None:
+    """Write a recording and show what is in it."""
+    from advisor.report.recorded import recorded_page
+
     facts = RecordingFacts.of(made)
     said = {"Recording": f"{output}; what is in it: apportion show {output}"}
-    finish(facts, recorded_page(facts, str(source)), output, write=made.save, said=said)
+    finish(facts, recorded_page(facts, name), output, write=write, said=said)

@@ -1,6 +1,6 @@
 """What is in a recording of an MPI program, for people."""
 
-from simulator import RecordingFacts, blocks, units
+from simulator import RecordingFacts, blocks, some_names, units
 
 MOST_TALKS = 3
 """Pairs of ranks that the first lines name."""
@@ -15,8 +15,9 @@ def recorded_page(facts: RecordingFacts, name: str) -> blocks.Page:
     count = sum(one.count for one in facts.calls)
     answer = f"{name}: {of}{f' ({how})' if how else ''}: {count:,} calls, {units.show_size(sent)} in messages."
     if facts.unknown:
-        calls = ", ".join(f"{call} ({times})" for call, times in sorted(facts.unknown.items(), key=lambda one: -one[1]))
-        answer += f" It cannot be simulated, as these calls are not understood: {calls}."
+        calls = [f"{call} ({times})" for call, times in sorted(facts.unknown.items(), key=lambda one: -one[1])]
+        bad = f"it cannot be simulated, as these calls are not understood: {some_names(calls)}"
+        answer = f"{name}: {bad}. It is of {answer.removeprefix(f'{name}: ')}"
     said = {
         "Computes": _computing(facts),
         "Waits": "" if facts.waiting is None else f"{facts.waiting:.0%} of the time by the clock",

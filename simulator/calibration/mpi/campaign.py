@@ -12,57 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from simulator.base import files
-from simulator.base.errors import CalibrationError, Interrupted, ScenarioError, reason, some_names
+from simulator.base.errors import CalibrationError, Interrupted, ScenarioError, reason
 from simulator.base.machine import require_linux, this_machine
 from simulator.base.provenance import provenance
 from simulator.calibration.mpi.combined import Run, combined, read_run
 from simulator.calibration.mpi.shim import Shim, compiled, compiler_for
-from simulator.programs.recorded.recording import Action, Described, Recording
+from simulator.programs.recorded.recording import Described, Recording
 
 KEPT = ".runs"
 """Folder, in that of the recording, of runs that are finished and not yet one recording."""
 DONE = "done.json"
 OF_OPEN_MPI = "OMPI_MCA_mca_base_env_list"
 """Environment variable that lists those that Open MPI hands to other hosts, not beside its -x; MPICH hands all."""
-LEAST_S = 1e-9
 ENDING_S = 5.0
 """What a launcher has to end its ranks."""
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """What was recorded, in short; K recordings, P ranks."""
-
-    ranks: int
-    actions: int
-    computed_s: tuple[float, ...]
-    """CPU seconds of each rank, (P,)."""
-    spread: float
-    """Standard deviation of a rank's CPU seconds over the recordings by their mean, in the mean of the ranks."""
-    clock_s: tuple[float, ...]
-    """Of the slowest rank by the clock, (K,)."""
-    memory_bytes: tuple[int, ...]
-    described: Described
-
-    @property
-    def lines(self) -> list[str]:
-        """The same in words."""
-        told, clock_s = self.described, max(self.clock_s)
-        times, most = len(self.clock_s), max(self.computed_s)
-        lines = [
-            f"{self.ranks} ranks, {self.actions} actions, recorded {times} times with {told.library}",
-            f"computing: {sum(self.computed_s):.4g} s of CPU time in all, {most:.4g} s on the rank with most"
-            + (f", {self.spread:.1%} apart between recordings" if times > 1 else "; its spread is not known"),
-            f"by the clock: {clock_s:.4g} s; most memory of a rank: {max(self.memory_bytes) / 2**20:.4g} MiB",
-        ]
-        lines += [f"warning: {one}" for one in told.warnings]
-        if told.unknown:
-            named = some_names([f"{name} ({count})" for name, count in told.unknown.items()])
-            lines.append(f"warning: calls that cannot be simulated: {named}; nothing can be asked of this recording")
-        return lines
 
 
 @dataclass(frozen=True)
@@ -94,7 +58,7 @@ def mpi_program(words: Sequence[str], mpicc: str | None = None) -> MpiProgram:
 
 def record_program(
     program: MpiProgram, folder: Path, *, times: int, on_progress: Callable[[int, int], None]
-) -> Recorded:
+) -> Recording:
     """Run a program so many times and save what its ranks did in a folder; runs of before that failed are not redone.
 
     Raises
@@ -134,23 +98,7 @@ def record_program(
         recording.save(folder)
     finally:  # runs that do not fit each other never will
         shutil.rmtree(folder / KEPT, ignore_errors=True)
-    return _summary(recording)
-
-
-def _summary(recording: Recording) -> Recorded:
-    computes = np.flatnonzero(recording.action == Action.COMPUTE)
-    own = recording.rank[computes]
-    by_rank = np.stack([np.bincount(own, one, recording.ranks) for one in recording.computed_s])
-    means = np.maximum(by_rank.mean(axis=0), LEAST_S)
-    return Recorded(
-        recording.ranks,
-        recording.action.size,
-        tuple(np.bincount(own, recording.amount[computes], recording.ranks).tolist()),
-        float(np.mean(by_rank.std(axis=0, ddof=min(1, len(by_rank) - 1)) / means)),
-        tuple(recording.clock_s.max(axis=1).tolist()),
-        tuple(recording.memory_bytes.tolist()),
-        recording.described,
-    )
+    return recording
 
 
 def _read(folder: Path, described: Described, status: int) -> Run:

@@ -47,7 +47,7 @@ def test_what_cannot_be_simulated_is_said_first(apportion, run):
     made = Recording.load(run)
     replace(made, described=replace(made.described, unknown={"MPI_Put": 4, "MPI_Win_create": 12})).save(run)
     out = " ".join(apportion("show", run)[1].split())
-    assert "It cannot be simulated, as these calls are not understood: MPI_Win_create (12), MPI_Put (4)." in out
+    assert "it cannot be simulated, as these calls are not understood: MPI_Win_create (12), MPI_Put (4)." in out
 
 
 def test_json_says_all_of_it(apportion, run):

@@ -290,7 +290,7 @@ def test_the_command_records_and_goes_on_after_an_interruption(tmp_path, apporti
     code, out, _ = apportion(*words)
     assert (code, ran) == (0, ["1", "2", "3", "3"])
     document = json.loads(out)
-    assert (document["command"], document["ranks"], len(document["clock_s"])) == ("mpi record", 2, 3)
+    assert (document["command"], document["ranks"], document["recordings"]) == ("mpi record", 2, 3)
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
         "actions.npz",
         "manifest.json",
