@@ -5,6 +5,7 @@ import os
 import shlex
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -127,7 +128,7 @@ def _run(program: MpiProgram, folder: Path) -> int:
     try:
         child = subprocess.Popen(
             program.words,
-            stdin=subprocess.DEVNULL,
+            stdin=_standard_input(),
             stdout=_standard_error(),
             env={**os.environ, **own},
             start_new_session=True,
@@ -139,6 +140,18 @@ def _run(program: MpiProgram, folder: Path) -> int:
     except BaseException:
         _end(child)
         raise
+
+
+def _standard_input() -> int:
+    """Ours from its beginning where it is a file, as in `... ./program < input`, and else nothing."""
+    try:
+        own = sys.stdin.fileno()
+        if not stat.S_ISREG(os.fstat(own).st_mode):
+            return subprocess.DEVNULL
+        os.lseek(own, 0, os.SEEK_SET)
+    except (AttributeError, OSError, ValueError):
+        return subprocess.DEVNULL
+    return own
 
 
 def _standard_error() -> int:

@@ -31,7 +31,7 @@ enum { SEND = 2, RECV, EXCHANGE, POST_SEND, POST_RECV, WAIT, BARRIER, BCAST, RED
        SCATTER, ALLGATHER, ALLTOALL, ALLTOALLV, REDUCE_SCATTER, PARTS = 100, PCONTROL, END };
 enum { FIRST = 1, WILDCARD = 2, CHOSEN = 4, LEFT = 8 };
 enum { STANDARD, SYNCHRONOUS, BUFFERED };
-enum { WRITE_FAILED = -2 };
+enum { WRITE_FAILED = -2, OF_LANGUAGE = 1, OF_PYTHON = 2 };
 
 typedef struct {
     uint8_t kind, mode;
@@ -88,7 +88,7 @@ static int64_t take(Map *map, uint64_t key)
 typedef struct { int id, size, rank, inter, *members; } Comm;
 typedef struct { int open, recv, comm; } Slot;
 typedef struct { int kind, mode, partner, tag, comm; int64_t amount; } Start;
-typedef struct { void *at; const char *call; int binding, number; } Site;
+typedef struct { void *at; const char *call; int binding, number; char *line; } Site;
 typedef struct { const char *name, *why; long count; } Unknown;
 
 static int active, file = -1, world_rank, world_size, filled, fresh, polling, later_threads;
@@ -168,12 +168,13 @@ static int new_site(void *at, const char *call)
     static const char *bindings[] = {"mpi_mpifh", "mpi_usempi", "mpichf", "mpifort", "mpicxx", "mpi_cxx"};
     int binding = 0;
     if (dladdr(at, &about) && about.dli_fname) {
+        if (strstr(about.dli_fname, "/mpi4py/")) binding = OF_PYTHON;
         const char *base = strrchr(about.dli_fname, '/');
         for (unsigned i = 0; i < sizeof bindings / sizeof *bindings; i++)
             binding |= strstr(base ? base : about.dli_fname, bindings[i]) != NULL;
     }
     GROWN(sites, site_count);
-    sites[site_count] = (Site){at, call, binding, -1};
+    sites[site_count] = (Site){at, call, binding, -1, NULL};
     put(&site_ids, KEY(at), site_count);
     return site_count++;
 }
@@ -185,15 +186,51 @@ static Site *site_at(void *at, const char *call)
     return &sites[known];
 }
 
+#define PYTHON(kind, name, ...) static kind (*name)(__VA_ARGS__); if (!name) name = dlsym(RTLD_DEFAULT, #name)
+
+/* The line of Python that runs; mpi4py may have let go of the interpreter for the call. */
+static Site *python_site(Site *own)
+{
+    PYTHON(int, Py_IsInitialized, void);
+    PYTHON(int, PyGILState_Ensure, void);
+    PYTHON(void, PyGILState_Release, int);
+    PYTHON(void *, PyEval_GetFrame, void);
+    PYTHON(void *, PyFrame_GetCode, void *);
+    PYTHON(int, PyFrame_GetLineNumber, void *);
+    PYTHON(void *, PyObject_GetAttrString, void *, const char *);
+    PYTHON(const char *, PyUnicode_AsUTF8, void *);
+    PYTHON(void, Py_DecRef, void *);
+    if (!PyFrame_GetCode || !Py_IsInitialized()) return own;
+    int held = PyGILState_Ensure();
+    void *frame = PyEval_GetFrame(), *code = frame ? PyFrame_GetCode(frame) : NULL;
+    if (code) {
+        int line = PyFrame_GetLineNumber(frame);
+        const char *call = own->call;
+        own = site_at((void *)((KEY(code) << 16 | (line & 0xffff)) * 31 + KEY(own->at)), call);
+        if (!own->line) {
+            void *name = PyObject_GetAttrString(code, "co_filename");
+            const char *path = name ? PyUnicode_AsUTF8(name) : NULL, *base = path ? strrchr(path, '/') : NULL;
+            own->line = malloc(300);
+            snprintf(own->line, 300, "%.200s:%d", base ? base + 1 : path ? path : "?", line);
+            for (char *at = own->line; *at; at++) if (*at == ' ' || *at == '\n') *at = '_';
+            if (name) Py_DecRef(name);
+        }
+        Py_DecRef(code);
+    }
+    PyGILState_Release(held);
+    return own;
+}
+
 static int site_of(void *at, const char *call)
 {
     Site *own = site_at(at, call);
+    if (own->binding == OF_PYTHON) own = python_site(own);
 #ifdef __GLIBC__
-    if (own->binding) {
+    if (own->binding == OF_LANGUAGE) {
         void *frames[12];
         int count = backtrace(frames, 12), i = 0;
         while (i < count && frames[i] != at) i++;
-        for (i++; i < count && own->binding; i++) own = site_at(frames[i], call);
+        for (i++; i < count && own->binding == OF_LANGUAGE; i++) own = site_at(frames[i], call);
     }
 #endif
     return own->number < 0 ? (own->number = used_sites++) : own->number;
@@ -594,6 +631,7 @@ static void say_site(FILE *out, Site *own)
     Dl_info about = {0};
     const char *symbol = "-";
     uintptr_t at = (uintptr_t)own->at, from = at, beyond = 0;
+    if (own->line) { fprintf(out, "site %d %s 0 %s -\n", own->number, own->call, own->line); return; }
     if (dladdr(own->at, &about) && about.dli_fname) {
         if (((Elf64_Ehdr *)about.dli_fbase)->e_type != ET_EXEC) from = at - (uintptr_t)about.dli_fbase;
         if (about.dli_sname) symbol = about.dli_sname, beyond = at - (uintptr_t)about.dli_saddr;

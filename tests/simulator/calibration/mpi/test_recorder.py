@@ -152,7 +152,8 @@ def test_mpi4py_is_recorded_with_its_large_counts_and_messages(tmp_path):
     made = recorded([str(launcher), "-n", "2", python, str(HERE / "ring.py")], tmp_path / "run")
     ends = "; send 1 tag 2 115", "; recv 0 tag 2 115"
     assert lines_of(made) == [[RING.format(left=1 - rank, right=1 - rank) + ends[rank] for rank in range(2)]]
-    assert any("MPI_Mrecv_c" in site for site in made.described.sites)
+    lines = (9, "Irecv_c"), (9, "Isend_c"), (10, "Waitall"), (11, "Allreduce_c"), (13, "Send_c"), (15, "Mrecv_c")
+    assert {f"ring.py:{line} (MPI_{call})" for line, call in lines} <= set(made.described.sites)
 
 
 @pytest.mark.parametrize("mpi", EACH)
@@ -267,6 +268,15 @@ def test_recordings_are_of_the_same_calls(tmp_path, mpi):
     (tmp_path / "n").write_text("2")
     with pytest.raises(ScenarioError, match="recording 1 has 2 ranks and recording 2 1; record them again"):
         recorded(["sh", "-c", script], tmp_path / "ranks", times=2, mpicc=f"mpicc.{mpi}")
+
+
+@pytest.mark.parametrize("mpi", EACH[:1])
+def test_each_run_reads_standard_input_from_its_beginning(tmp_path, mpi, monkeypatch):
+    (tmp_path / "input").write_text("7\n")
+    with (tmp_path / "input").open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        made = way(mpi, tmp_path / "run", "reads", times=2)
+    assert lines_of(made)[0] == ["bcast 0 4; bcast 0 28"] * 2
 
 
 @pytest.mark.parametrize("mpi", EACH[:1])

@@ -116,6 +116,10 @@ int main(int count, char **words)
         if (me == 3 - own) usleep(300000);
         if (me > 0) MPI_Send(x, me, MPI_INT, 0, 1, W);
         for (int i = 0; i < 2 && me == 0; i++) MPI_Recv(x, 9, MPI_INT, MPI_ANY_SOURCE, 1, W, MPI_STATUS_IGNORE);
+    } else if (!strcmp(way, "reads")) {
+        if (me == 0 && scanf("%d", x) != 1) _Exit(9);
+        MPI_Bcast(x, 1, MPI_INT, 0, W);
+        MPI_Bcast(x, x[0], MPI_INT, 0, W);
     } else if (!strcmp(way, "works")) {
         for (int i = 0; i < 20; i++) work(4 * (me + 1)), MPI_Barrier(W);
     } else if (!strcmp(way, "unknown")) unknown();
