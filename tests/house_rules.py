@@ -44,7 +44,7 @@ LINES = {
     "simulator/scheduling": (2_864, 2_738),
     "simulator/scenario_file": (7_378, 6_246),
     "simulator/engines": (13_156, 12_654),
-    "simulator/results": (4_702, 4_280),
+    "simulator/results": (4_704, 4_282),
     "simulator/experiments": (1_721, 1_601),
     "simulator/calibration": (14_990, 14_217),
     "simulator/characterisation": (5_060, 4_600),

@@ -30,10 +30,8 @@ SETTINGS = (
     "smpi/simulate-computation:yes",
     "smpi/host-speed:1f",
     "surf/precision:1e-12",
-    "maxmin/precision:1e-12",
+    "maxmin/precision:1e-9",  # bytes per second; of finer ones it gives up now and then
 )
-SHARED = "network/optim:Full", "maxmin/precision:1e-9"
-"""Lazily, flows that share links get wrong rates now and then, and of finer rates it gives up."""
 LOOPBACK = '<link id="loop" bandwidth="1e10Bps" latency="1e-6s" sharing_policy="FATPIPE"/>'
 
 
@@ -140,16 +138,14 @@ def replay(
     eager_bytes: int = 0,
     collectives: Mapping[str, str] | None = None,
     ends: bool = False,
-    settings: Sequence[str] = (),
     limit_s: float = 120.0,
 ) -> Replayed:
     """Replay a trace of all ranks, rank i on host `places[i]`.
 
-    Messages of less than `eager_bytes` start at once; 0: each waits for its receive. `settings`: more of them, such as
-    `SHARED`. A trace that cannot be replayed raises RuntimeError with SimGrid's last words.
+    Messages of less than `eager_bytes` start at once; 0: each waits for its receive. A trace that cannot be replayed
+    raises RuntimeError with SimGrid's last words.
     """
     options = [*SETTINGS, f"smpi/async-small-thresh:{eager_bytes}", f"smpi/send-is-detached-thresh:{eager_bytes}"]
-    options += settings
     options += [f"smpi/{name}:{algorithm}" for name, algorithm in (collectives or {}).items()]
     logs = ["root.fmt:%.12r:%h:%a:%m%n", f"smpi_replay.thresh:{'verbose' if ends else 'info'}", "xbt_cfg.thresh:error"]
     with tempfile.TemporaryDirectory() as folder:

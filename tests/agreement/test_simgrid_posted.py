@@ -121,7 +121,7 @@ def test_makespans_are_simgrid_s(first):
         lines = [line for lines in judge.ti_lines(assemble(program)) for line in lines]
         below = eager_bytes - judge.ENVELOPE_BYTES + 1 if eager_bytes else 0
         trace = "\n".join(lines) + "\n"
-        expected = judge.replay(trace, theirs, places, eager_bytes=below, settings=judge.SHARED).makespan_s
+        expected = judge.replay(trace, theirs, places, eager_bytes=below).makespan_s
         for engine in ("process", "compiled"):
             found = run(made, engine=engine).makespan_s[0, 0]
             assert found == pytest.approx(expected, rel=RELATIVE, abs=len(lines) / 1024 / SLOWEST), (seed, engine)

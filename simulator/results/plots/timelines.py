@@ -14,6 +14,8 @@ _MOST_ROWS: Final = 48
 _LANES: Final = {"compute": (0.0, 0.66), "send": (-0.19, 0.28), "recv": (0.19, 0.28)}
 """Where a bar's middle lies in its row, and how high it is: kinds differ in shape as well as in colour."""
 _WORDS: Final = {"recv": "receive"}
+_INSTANT: Final = ("post_send", "post_recv")
+"""Operations that take no time."""
 
 
 class _Bar(NamedTuple):
@@ -69,7 +71,7 @@ def _finish(axes: "Axes", every: Sequence[_Bar], rows: Mapping[int, int], *, end
 
 def _bar(entry: Entry) -> _Bar | None:
     start, end, process = (number(entry.get(key)) for key in ("start_s", "end_s", "process"))
-    if start is None or end is None or end < start:
+    if start is None or end is None or end < start or entry.get("operation") in _INSTANT:
         return None
     return _Bar(int(process or 0), start, end, label(entry.get("operation")), label(entry.get("pe")))
 

@@ -6,6 +6,7 @@ import pytest
 from simulator.base.errors import ScenarioError, SimulationError
 from simulator.engines import process
 from simulator.engines.compiled import run as compiled
+from simulator.engines.job_programs import together
 from simulator.engines.log import critical_path
 from simulator.engines.waited_for import waited_for
 from simulator.programs.assembly import assemble
@@ -18,6 +19,7 @@ from simulator.programs.program import (
     Compute,
     Exchange,
     Gather,
+    Loop,
     PostRecv,
     PostSend,
     Program,
@@ -27,6 +29,7 @@ from simulator.programs.program import (
     Send,
     Wait,
 )
+from simulator.scenario_file.truths import Draws
 from tests.support.rules import EAGER, build, simulate, star
 
 
@@ -65,6 +68,21 @@ def test_messages_of_a_channel_match_in_the_order_of_posting_whoever_waits_first
     assert finish(rows) == [9, 10]
     swapped = [rows[0], [PostRecv(0, 5), PostRecv(0, 6), Wait(5), Compute(1, 1), Wait(6)]]
     assert finish(swapped) == [9, 9]
+
+
+def test_receives_that_wait_get_messages_in_their_order():
+    """Whether they block or not; the first message has two bytes, the second eight."""
+    sent = [Compute(2, 1), PostSend(1, 2, 0), PostSend(1, 8, 1), Wait(1), Wait(0)]
+    assert finish([sent, [PostRecv(0, 5), PostRecv(0, 6), Wait(5), Compute(1, 1), Wait(6)]]) == [11, 11]
+    assert finish([sent, [PostRecv(0, 5), PostRecv(0, 6), Wait(6), Compute(1, 1), Wait(5)]]) == [11, 12]
+    assert finish([sent, [PostRecv(0, 5), Recv(0), Compute(1, 1), Wait(5)]]) == [11, 12]
+
+
+@pytest.mark.parametrize("contention", ["none", "fifo", "fair"])
+def test_a_receive_that_is_posted_late_by_the_first_process_is_late(contention):
+    """One byte per second: four after the later of both posts."""
+    rows = [[Compute(20, 1), PostRecv(1, 0), Wait(0)], [PostSend(0, 4, 0), Compute(1, 1), Wait(0)]]
+    assert finish(rows, network=star([1, 1], contention=contention)) == [24, 24]
 
 
 def test_a_message_says_its_mode_itself():
@@ -108,6 +126,22 @@ def test_links_in_turn_go_by_when_posts_meet():
         [PostRecv(0, 0), Wait(0)],
     ]
     assert finish(rows, network=star([1, 1, 9, 9], contention="fifo")) == [8, 0, 8, 4]
+
+
+@pytest.mark.parametrize("contention", ["none", "fifo", "fair"])
+@pytest.mark.parametrize("over_turns", [False, True])
+def test_loops_that_post_are_what_they_are_turn_by_turn(contention, over_turns):
+    """In a ring of four; a request may be open from one turn to the next. Without logs a turn is kept once."""
+    network = star([3, 1, 2, 5], contention=contention, latency_s=1.0, eager_bytes=5)
+    posts = [(PostRecv((p - 1) % 4, 0), PostSend((p + 1) % 4, 3 + p, 1)) for p in range(4)]
+    waits = Wait(1), Wait(0)
+    turns = [(Compute(2 + p, 1), *((*waits, *posts[p]) if over_turns else (*posts[p], *waits))) for p in range(4)]
+    rows = [(*posts[p], Loop(30, turns[p]), *waits) if over_turns else (Loop(30, turns[p]),) for p in range(4)]
+    made = build(rows, network=network)
+    draws = Draws(np.zeros((1, 4)), np.full((1, 4), 0.5))
+    found = [engine.run(made, draws, tick_s=1.0).finish_ticks[0][0].tolist() for engine in (process, compiled)]
+    assert found[0] == found[1]
+    assert max(found[0]) > 30 * 5
 
 
 def test_who_waits_polls_in_programs_that_poll():
@@ -190,6 +224,16 @@ def test_columns_of_a_shared_row_leave_out_posts_to_nobody_and_their_waits():
         (Kind.POST_RECV, 0, 1, 5, 0, 0),
         (Kind.WAIT, -1, 1, 0, 0, 0),
     ]
+
+
+def test_programs_side_by_side_keep_their_requests():
+    """As jobs that run at a time are: other processes, the same requests."""
+    columns = assemble(Program(((PostSend(1, 8, 0), Wait(0)), (PostRecv(0, 3), Exchange(1, 1, 2), Wait(3))), (0, 0)))
+    both = together([columns, columns], [0.0, 3.0])
+    messages = both.kind != Kind.WAIT_UNTIL
+    assert both.partner[messages].tolist() == [1, -1, 0, 1, -1, 3, -1, 2, 3, -1]
+    assert both.source[messages].tolist() == [0, 0, 3, 1, 3, 0, 0, 3, 3, 3]
+    both.check()
 
 
 def steps(rows, **options):

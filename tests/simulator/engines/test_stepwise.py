@@ -30,7 +30,7 @@ quick = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppres
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "any"])
 def test_three_readings_agree(kind):
     @given(KINDS[kind]())
-    @quick
+    @settings(quick, max_examples=EXAMPLES * (4 if kind == "posted" else 1))
     def some(case):
         check_three(*case)
 

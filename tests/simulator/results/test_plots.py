@@ -205,6 +205,11 @@ def test_processes_on_one_pe_are_told_apart():
     assert {"core0, process 0", "core0, process 1"} <= set(found)
 
 
+def test_a_timeline_leaves_out_posts_which_take_no_time():
+    post = TIMELINE[0] | {"operation": "post_recv", "end_s": TIMELINE[0]["start_s"]}
+    assert plots.timeline([*TIMELINE, post]).svg() == plots.timeline(TIMELINE).svg()
+
+
 def test_a_huge_timeline_stays_small_and_keeps_its_length():
     timeline = [
         {
