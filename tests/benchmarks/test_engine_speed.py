@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -12,7 +13,9 @@ import pytest
 import simulator
 from simulator.platform.networks import Link, Network, Star
 from simulator.platform.nodes import Platform
-from simulator.programs.program import Barrier, Compute, Exchange, Loop, Program
+from simulator.programs.assembly import assemble
+from simulator.programs.configuration import Configuration
+from simulator.programs.program import Barrier, Compute, Exchange, Loop, PostRecv, PostSend, Program, Wait
 from tests.benchmarks import ours
 
 ROOT = Path(__file__).parents[2]
@@ -57,6 +60,40 @@ def test_cost_grows_linearly_with_processes_and_operations(kind):
     exponent = np.polyfit(np.log(PROCESSES), np.log(times), 1)[0]
     print(f"{kind}: {[f'{t * 1e3:.3g} ms' for t in times]}, exponent {exponent:.3f}")
     assert exponent <= EXPONENT
+
+
+def posting(steps, *, star, placements=1):
+    """Sixteen processes in a ring that post, compute and wait, `steps` times, as columns; on PEs in random orders."""
+    me, draws = np.arange(16), np.random.default_rng(1)
+    posts = PostRecv((me - 1) % 16, 0), PostSend((me + 1) % 16, 1000, 1)
+    body = (*posts, Compute(draws.uniform(1e3, 1e5, (steps, 16)), 1.0), Wait(0), Wait(1))
+    columns = assemble(Program.everywhere(16, (Loop(steps, body),)))
+    links = tuple(Link(f"link{n}", 1e-6, 1e9) for n in range(16))
+    network = Network(Star(links), loopback=ours.PLAIN_LINK, contention="fair" if star else "none")
+    made = ours.one(
+        Platform(ours.pes(draws.uniform(1e9, 2e9, 16)), network),
+        Program(((),) * 16, (0,) * 16, assembled=columns),
+        tuple(me.tolist()),
+    )
+    orders = [Configuration(f"c{n}", (1,) * 16, tuple(draws.permutation(16).tolist())) for n in range(placements)]
+    return replace(made, configurations=tuple(orders)), columns.kind.size
+
+
+@pytest.mark.parametrize("star", [False, True])
+def test_a_million_actions_of_posts_and_waits_take_at_most_a_second(star):
+    made, actions = posting(12_500, star=star)
+    taken = seconds(lambda: made)
+    print(f"{actions / taken / 1e6:.1f} million actions per second")
+    assert actions == 1_000_000
+    assert taken <= 1
+
+
+@pytest.mark.parametrize("star", [False, True])
+def test_a_hundred_placements_of_300_000_actions_take_at_most_15_seconds(star):
+    made, actions = posting(3750, star=star, placements=100)
+    taken = seconds(lambda: made, samples=1)
+    print(f"{100 * actions / taken / 1e6:.1f} million actions per second")
+    assert taken <= 15
 
 
 MANY = """
