@@ -98,7 +98,7 @@ class UnitSpread:
 class ComputeSpread:
     """How the computations of a program differ from run to run: by factors on their volumes, of C computations.
 
-    Each is `exp(mid + shared_sd x + own_sd y)` times one of those of its call site; x is drawn for a run, y for each of
+    Each is `exp(shared_sd x + own_sd y)` times one of those of its call site; x is drawn for a run, y for each of
     its groups, both from Student's distribution.
     """
 
@@ -106,8 +106,6 @@ class ComputeSpread:
     """Call site of each computation; (C,)."""
     group: Ints
     """Which computations are slow or quick together; (C,)."""
-    mid: Floats
-    """Logarithms, (groups,)."""
     own_sd: Floats
     """(groups,)."""
     shared_sd: float

@@ -102,6 +102,12 @@ def _load(pe: PE) -> str:
     return "" if pe.load is None else f"mean {pe.load.trace.mean():.2f}, {pe.load.rule or 'fair or idle'}"
 
 
+def _drawn_of(scenario: Scenario) -> str:
+    recorded = scenario.application.recorded
+    runs = 0 if recorded is None else len(recorded.recording.computed_s)
+    return f"computing of call sites ({runs} recordings)" if runs else "units of the application"
+
+
 def _drawn(scenario: Scenario) -> tuple[str, ...]:
     """What is drawn: loads, noise and doubt of speeds, doubt of links, units of the application."""
     pes, kernel = scenario.platform.pes, scenario.application.kernel
@@ -114,6 +120,6 @@ def _drawn(scenario: Scenario) -> tuple[str, ...]:
         f"when the load of {loaded} PE{'s' if loaded > 1 else ''} begins" if loaded else "",
         f"speeds ({said[0]}{more})" if said else "",
         f"doubt of {doubted} link{'s' if doubted > 1 else ''}" if doubted else "",
-        "units of the application" if scenario.application.draws else "",
+        _drawn_of(scenario) if scenario.application.draws else "",
     ]
     return tuple(filter(None, found))

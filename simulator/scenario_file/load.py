@@ -163,7 +163,7 @@ def _written(scenario: Scenario) -> Platform:
     application = scenario.application
     if application.prepared is None and application.recorded is None:
         return scenario.platform
-    return without_derived_speeds(scenario.platform, application.kernel)
+    return without_derived_speeds(scenario.platform, application)
 
 
 def _platform_data(platform: Platform, traces: Mapping[str, str]) -> Data:
@@ -620,8 +620,10 @@ class Template:
 
     def as_now(self) -> "Template":
         """The same with one configuration: what it says runs now, else equal shares."""
-        own = self.document.data.get("configurations")
-        kept = {AS_NOW: own[AS_NOW]} if isinstance(own, dict) and AS_NOW in own else {"equal": {"partition": "equal"}}
+        own, kept = self.document.data.get("configurations"), {"equal": {"partition": "equal"}}
+        if isinstance(own, dict) and (AS_NOW in own or isinstance(self.form.application, RecordedApplicationForm)):
+            name = AS_NOW if AS_NOW in own else next(iter(own))  # ranks of a recording fit no other number of PEs
+            kept = {name: own[name]}
         data = {**self.document.data, "configurations": kept}
         return Template.of(replace(self.document, data=data), self.site.named)
 

@@ -56,7 +56,7 @@ def recorded_application(
     algorithms, polls = {name: given[name] for name in CHOICES}, given["waiting"] == "polling"
     path = str((site.named.folder / form.recording).absolute())
     work = RecordedWork(recording, mix, algorithms, polls, path)
-    use = mix.memory_use(KERNEL_USES, float(work.sizes[-1])) if form.memory is None else form.memory.use()
+    use = work.memory_use(KERNEL_USES) if form.memory is None else form.memory.use()
     return Application(NAME, NAME, _kept(form.parameters, mix), memory=use, recorded=work)
 
 

@@ -17,20 +17,21 @@ from simulator.base.machine import check_room
 from simulator.models.load import LoadTrace
 from simulator.models.memory.levels import MemoryUse
 from simulator.models.neighbours import ShareTable, SharingDomain
-from simulator.models.predicted_speed import UNKNOWN_USE
+from simulator.models.predicted_speed import KERNEL_USES, UNKNOWN_USE
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Listed
-from simulator.platform.nodes import Node, Platform
+from simulator.platform.nodes import PE, Node, Platform
 from simulator.programs.applications import GRAPH, Parameters, Work, make_work
 from simulator.programs.applications.modelled import Modelled
 from simulator.programs.applications.own_costs import OwnCosts
-from simulator.programs.applications.recorded import RecordedWork
+from simulator.programs.applications.recorded import NAME, Mix, RecordedWork
 from simulator.programs.applications.work import Movable
 from simulator.programs.assembly import assemble
 from simulator.programs.configuration import Configuration, even_split
 from simulator.programs.graphs.work import SegWork, with_parameters
 from simulator.programs.program import Farm, Loop, Program, Row
+from simulator.programs.recorded.recording import Recording
 
 if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import RuntimeModel
@@ -133,6 +134,23 @@ class Application:
     def of_program(cls, program: Program, *, kernel: str) -> "Application":
         """A program written by hand, the same for every configuration."""
         return cls("program", kernel, {}, written=program)
+
+    @classmethod
+    def of_recording(
+        cls, recording: Recording, *, kernel: str, on: PE, second: str = "", weight: float = 1.0, **choices: str
+    ) -> "Application":
+        """A recorded MPI program, whose computing is like a kernel, or for a share of the time like a second one.
+
+        Raises ScenarioError if the PE has no speed of a kernel, or a choice is none.
+
+        `on`: the PE that it was recorded on, with its speeds.
+        `choices`: algorithms of collectives and `waiting`, as parameters of a scenario file.
+        """
+        kernels = tuple(filter(None, (kernel, second)))
+        mix = Mix(kernels, tuple(on.speed_of(name) for name in kernels), weight if second else 1.0, on.name)
+        given: Parameters = {**choices, **({"second": second, "weight": weight} if second else {})}
+        work = RecordedWork(recording, mix).with_parameters(given)
+        return cls(NAME, NAME, given, memory=work.memory_use(KERNEL_USES), recorded=work)
 
     @property
     def draws(self) -> bool:
@@ -592,7 +610,7 @@ class Scenario:
         application = replace(self.application, parameters=parameters)
         if application.recorded is not None:
             application = replace(application, recorded=application.recorded.with_parameters(application.parameters))
-            platform = without_derived_speeds(self.platform, application.kernel)
+            platform = without_derived_speeds(self.platform, application)
             return replace(self, platform=platform, application=application)
         if application.prepared is None:
             return replace(self, application=application)
@@ -673,8 +691,9 @@ def with_recorded_speeds(platform: Platform, kernel: str, work: RecordedWork) ->
     return replace(platform, pes=tuple(pes), nodes=tuple(nodes))
 
 
-def without_derived_speeds(platform: Platform, kernel: str) -> Platform:
-    """The platform without the speeds that follow from what runs."""
+def without_derived_speeds(platform: Platform, application: Application) -> Platform:
+    """The platform without the speeds that follow from what runs, and without the uses that follow from other ones."""
+    kernel, kernels = application.kernel, {*application.kernels} - {application.kernel}
     kept: dict[Hashable, Mapping[str, SpeedBand]] = {}
     pes = []
     for pe in platform.pes:
@@ -682,7 +701,10 @@ def without_derived_speeds(platform: Platform, kernel: str) -> Platform:
         key = tuple((name, id(band)) for name, band in others.items())
         pes.append(replace(pe, speeds=kept.setdefault(key, others)))
     nodes = (
-        replace(one, uses={name: use for name, use in one.uses.items() if name != kernel}) for one in platform.nodes
+        replace(one, uses={name: use for name, use in one.uses.items() if name != kernel})
+        if kernels & {*one.uses}
+        else one
+        for one in platform.nodes
     )
     return replace(platform, pes=tuple(pes), nodes=tuple(nodes))
 

@@ -390,8 +390,8 @@ class Draws:
 
 def _draw_computing(spread: ComputeSpread, generator: np.random.Generator) -> Floats:
     """What one run multiplies each computation with."""
-    deviates = np.clip(generator.standard_t(spread.degrees, 1 + spread.mid.size), -FURTHEST, FURTHEST)
-    together = np.exp(spread.mid + spread.shared_sd * deviates[0] + spread.own_sd * deviates[1:])
+    deviates = np.clip(generator.standard_t(spread.degrees, 1 + spread.own_sd.size), -FURTHEST, FURTHEST)
+    together = np.exp(spread.shared_sd * deviates[0] + spread.own_sd * deviates[1:])
     counts = np.diff(spread.pool_first)[spread.site]
     places = spread.pool_first[spread.site] + (counts * generator.random(spread.site.size)).astype(np.int64)
     return np.asarray(together[spread.group] * spread.pool[places])

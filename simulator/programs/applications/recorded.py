@@ -109,7 +109,7 @@ class Mix:
         return KernelUses(sizes, mixed("demands"), mixed("sensitivities"))
 
     def memory_use(self, known: Mapping[str, MemoryUse], size: float) -> MemoryUse | None:
-        """Accesses of a CPU second on the recording PE, of the kernels that are known; those of most say which."""
+        """Accesses of a CPU second on the recording PE, of the kernels that are known; the one with most says which."""
         found = [
             (share * float(np.interp(size, band.sizes, band.mid)), known[kernel])
             for kernel, band, share in zip(self.kernels, self.reference, self.shares, strict=True)
@@ -175,6 +175,10 @@ class RecordedWork(Work):
     def sizes(self) -> Floats:
         """The unlike working sets of its ranks in elements, ascending."""
         return np.unique(np.maximum(1.0, self.recording.memory_bytes / WORD_BYTES))
+
+    def memory_use(self, known: Mapping[str, MemoryUse]) -> MemoryUse | None:
+        """How it uses memory, where that is known of its kernels."""
+        return self.mix.memory_use(known, float(self.sizes[-1]))
 
     def rounds(self, processes: int) -> int:
         """A third of the operations of a rank."""
@@ -264,8 +268,8 @@ def spread_of(recording: Recording) -> ComputeSpread | None:
     totals = np.array([np.bincount(group, weights=row) for row in times])
     usual = np.bincount(group, weights=medians)
     logs = np.log(np.maximum(totals / usual, LEAST_RATIO))
-    shared, mid = np.log(np.maximum(totals.sum(axis=1) / usual.sum(), LEAST_RATIO)), logs.mean(axis=0)
-    left = logs - mid - (shared - shared.mean())[:, np.newaxis]
+    shared = np.log(np.maximum(totals.sum(axis=1) / usual.sum(), LEAST_RATIO))
+    left = logs - logs.mean(axis=0) - (shared - shared.mean())[:, np.newaxis]
     kinds = np.unique(site * DECADES + np.floor(np.log10(medians)).astype(np.int64), return_inverse=True)[1].reshape(-1)
     pool, first = _own_factors(times / (medians * np.exp(logs[:, group])), kinds)
     # what the factors of single blocks make of a group's time, and groups of the whole, is theirs
@@ -277,7 +281,6 @@ def spread_of(recording: Recording) -> ComputeSpread | None:
     return ComputeSpread(
         site=kinds,
         group=group,
-        mid=mid,
         own_sd=np.sqrt(own),
         shared_sd=float(np.sqrt(together * (1 + 1 / runs))),
         degrees=max(FEWEST_DEGREES, runs - 1),
