@@ -46,7 +46,7 @@ LINES = {
     "simulator/engines": (13_156, 12_654),
     "simulator/results": (4_704, 4_282),
     "simulator/experiments": (1_721, 1_601),
-    "simulator/calibration": (14_990, 14_217),
+    "simulator/calibration": (14_991, 14_218),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (891, 898),
     "advisor/advise": (9_844, 8_495),

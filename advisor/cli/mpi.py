@@ -14,7 +14,7 @@ from simulator import RecordingFacts, ScenarioError, calibration, units
 
 
 def record(
-    command: list[str] = argument("The launcher with your program and its arguments.", metavar="-- COMMAND"),
+    command: list[str] = argument("The launcher with your program and its arguments.", metavar="COMMAND"),
     times: int = option("How often it is run: what computing takes differs from run to run.", default=3, min=1, max=99),
     mpicc: str | None = option("Compiler of the MPI in use; by default the one beside the launcher.", metavar="PATH"),
     output: Path = folder("the recording; called again after an interruption, the runs go on", default=REQUIRED),

@@ -85,7 +85,7 @@ static int64_t take(Map *map, uint64_t key)
 
 /* State of the rank. */
 
-typedef struct { int id, size, rank, inter, *members; } Comm;
+typedef struct { int size, rank, inter, *members; } Comm;
 typedef struct { int open, recv, comm; } Slot;
 typedef struct { int kind, mode, partner, tag, comm; int64_t amount; } Start;
 typedef struct { void *at; const char *call; int binding, number; char *line; } Site;
@@ -269,7 +269,7 @@ static int leave(int code, const char *call)
 static int define(MPI_Comm comm)
 {
     MPI_Group group;
-    Comm new = {.id = comm_count};
+    Comm new;
     PMPI_Comm_test_inter(comm, &new.inter);
     PMPI_Comm_size(comm, &new.size);
     PMPI_Comm_rank(comm, &new.rank);

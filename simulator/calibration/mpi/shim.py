@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simulator.base import files
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, reason
 from simulator.calibration.mpi.wrappers import source_for
 
 OPTIONS = "-shared", "-fPIC", "-O1", "-fvisibility=hidden", "-w", "-x", "c"
@@ -80,7 +80,8 @@ def _output(compiler: str, *words: str, text: str = "") -> str:
             [compiler, *words], input=text, capture_output=True, text=True, check=False, timeout=LIMIT_S
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ScenarioError(f"{compiler}: {error}; give an mpicc that works by --mpicc") from error
+        said = reason(error) if isinstance(error, OSError) else f"no end after {LIMIT_S:g} s"
+        raise ScenarioError(f"{compiler}: {said}; give an mpicc that works by --mpicc") from error
     if done.returncode:
         said = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[:200])
         raise ScenarioError(f"{compiler} does not compile the recorder: {said}; give another one by --mpicc")

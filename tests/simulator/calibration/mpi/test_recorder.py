@@ -239,6 +239,8 @@ def test_a_missing_compiler_names_the_package(tmp_path, monkeypatch):
         mpi_program(["mpiexec.mpich"])
     with pytest.raises(ScenarioError, match="install libmpich-dev or libopenmpi-dev"):
         mpi_program(["mpiexec"])
+    with pytest.raises(ScenarioError, match="nonesuch: no such file or directory; give an mpicc that works by --mpicc"):
+        mpi_program(["mpiexec"], "nonesuch")
 
 
 @pytest.mark.skipif(not all(map(shutil.which, ("mpicc.mpich", "mpicc.openmpi"))), reason="one MPI only")

@@ -121,7 +121,7 @@ int main(int count, char **words)
         MPI_Bcast(x, 1, MPI_INT, 0, W);
         MPI_Bcast(x, x[0], MPI_INT, 0, W);
     } else if (!strcmp(way, "works")) {
-        for (int i = 0; i < 20; i++) work(4 * (me + 1)), MPI_Barrier(W);
+        for (int i = 0; i < 20; i++) work(2 * (me + 1)), MPI_Barrier(W);
     } else if (!strcmp(way, "unknown")) unknown();
     MPI_Finalize();
     return strcmp(way, "fails") ? 0 : 4;
