@@ -1,6 +1,7 @@
 """The named naive strategies that every recommendation is compared with."""
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -40,15 +41,20 @@ def baselines(scenario: Scenario, kinds: Sequence[Kind]) -> list[Configuration]:
     same = np.zeros(count, dtype=np.int64)
     same[list(members)] = partitions.even_split(work.units, len(members))
     found = {one.name: one for one in _one_each(scenario)}
+    if scenario.platform.gpu_hosts:
+        alone = {"fastest-pe": (fastest,), "fastest-kind": members}
+        kinds_alone = [
+            Configuration(name, work.fitting(partitions.even_split(work.units, len(pes))), pes)
+            for name, pes in alone.items()
+        ]
+        return [*found.values(), *kinds_alone, replace(found["equal"], name="one-per-pe")]
     named = {"fastest-pe": tuple(rows), "fastest-kind": tuple(same.tolist()), "one-per-pe": found["equal"].partition}
     return [*found.values(), *(Configuration.one_each(name, work.fitting(parts)) for name, parts in named.items())]
 
 
 def _one_each(scenario: Scenario) -> list[Configuration]:
     """`equal`, `peak` and `constant`: a process on each PE."""
-    every = range(len(scenario.platform.pes))
-    rules = ("equal", "peak", "constant")
-    return [Configuration.one_each(rule, partitions.divided(rule, scenario, every), rule=rule) for rule in rules]
+    return [partitions.on_each(rule, rule, scenario) for rule in ("equal", "peak", "constant")]
 
 
 def core_baselines(scenario: Scenario) -> list[Configuration]:
@@ -62,12 +68,12 @@ def core_baselines(scenario: Scenario) -> list[Configuration]:
     platform, work = scenario.platform, scenario.application.work
     kernel = scenario.application.kernel
     nodes: dict[int, list[int]] = {}
-    for pe, node in enumerate(platform.node_of.tolist()):
-        nodes.setdefault(node, []).extend([pe] * platform.pes[pe].cores)
+    for pe in platform.at_once:
+        nodes.setdefault(int(platform.node_of[pe]), []).extend([pe] * platform.pes[pe].cores)
     speed = [float(pe.speed_of(kernel).mid[0]) for pe in platform.pes]
     left = [one * partitions.mean_share(pe) for one, pe in zip(speed, platform.pes, strict=True)]
     strongest = list(nodes.values())[ties.first_most([sum(left[pe] for pe in cores) for cores in nodes.values()])]
-    everywhere = [pe for pe, one in enumerate(platform.pes) for _ in range(one.cores)]
+    everywhere = [pe for pe in platform.at_once for _ in range(platform.pes[pe].cores)]
     block = [pe for cores in nodes.values() for pe in cores]
     turns = max(map(len, nodes.values()))
     cyclic = [cores[turn] for turn in range(turns) for cores in nodes.values() if turn < len(cores)]
@@ -124,7 +130,7 @@ def loaded_baselines(scenario: Scenario, known: Sequence[Configuration], *, core
     `cores`: whether there is a process on each core, or one on each PE.
     """
     work, pes = scenario.application.work, scenario.platform.pes
-    placement = [place for place, pe in enumerate(pes) for _ in range(pe.cores if cores else 1)]
+    placement = [place for place in scenario.platform.at_once for _ in range(pes[place].cores if cores else 1)]
     bad = [kind for kind in node_kinds(scenario) if kind.why]
     worst = [bad[place] for place in ties.in_order([kind.left for kind in bad])][:MOST_WITHOUT]
     if not worst:

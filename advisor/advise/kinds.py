@@ -66,8 +66,9 @@ class Order:
         platform, kernel = self.scenario.platform, self.scenario.application.kernel
         nodes = [(_node_key(platform, number, kernel), *self._joined[number]) for number in range(len(self._joined))]
         shared = _shared_by(self.scenario)
+        hosts = set(platform.gpu_hosts.values())
         return [
-            (_pe_key(pe, kernel), nodes[node], shared.get(index, ()))
+            (_pe_key(pe, kernel), nodes[node], (*shared.get(index, ()), *(("host",) if index in hosts else ())))
             for index, (pe, node) in enumerate(zip(platform.pes, platform.node_of.tolist(), strict=True))
         ]
 
@@ -131,7 +132,10 @@ def _pe_key(pe: PE, kernel: str) -> Hashable:
         demands = tuple(sorted(load.demands.items()))
         known = load.draws, load.start_s, load.own, load.trace.after_end, load.recorded, load.rule_known
         busy = load.trace.content, load.rule, demands, known
-    return speeds, pe.cores, busy, pe.cost_per_s, pe.power_w, pe.slice_s, id(pe.resource), pe.quota
+    gpu = None
+    if pe.gpu is not None:
+        gpu = _link_key(pe.gpu.into), _link_key(pe.gpu.out), pe.gpu.memory_bytes, pe.gpu.switch, pe.gpu.streams
+    return speeds, pe.cores, busy, pe.cost_per_s, pe.power_w, pe.slice_s, id(pe.resource), pe.quota, gpu
 
 
 def _node_key(platform: Platform, number: int, kernel: str) -> Hashable:

@@ -53,13 +53,15 @@ def _check_as_now(scenario: Scenario) -> None:
 
 def _check_one_on_each(scenario: Scenario) -> None:
     """One process on each PE has to run, and to reach the others: it is the first thing that is compared."""
-    work, pes = scenario.application.work, len(scenario.platform.pes)
+    work, pes = scenario.application.work, len(scenario.platform.at_once)
     if work.by_rank:
-        scenario.check_routes(Configuration("advice", (1,) * work.units, [rank % pes for rank in range(work.units)]))
+        at_once = scenario.platform.at_once
+        placed = tuple(at_once[rank % pes] for rank in range(work.units))
+        scenario.check_routes(Configuration("advice", (1,) * work.units, placed))
         return
     begins = f"an advice begins with one process on each of the {pes} PEs"
     try:
-        scenario.check_routes(Configuration.one_each("advice", work.fitting(partitions.even_split(work.units, pes))))
+        scenario.check_routes(partitions.on_each("advice", "equal", scenario))
     except ScenarioError as error:
         said = [line.removeprefix("configuration advice: partition: ") for line in error.lines]
         raise ScenarioError([f"{begins}: {line}" for line in said]) from None

@@ -709,8 +709,7 @@ def _agree(known_s: Sequence[float], seen_s: Sequence[float]) -> bool:
 def _by_functional(asked: Asked) -> list[Configuration]:
     """The functional partition, and one that memory holds where it does not hold that."""
     scenario = asked.scenario
-    found = partitions.divided("functional", scenario, range(len(scenario.platform.pes)))
-    functional = Configuration.one_each("functional", found, rule="functional")
+    functional = partitions.on_each("functional", "functional", scenario)
     limited = asked.space.within_memory(functional)
     return [functional] if limited is functional else [functional, renamed(limited, "within-memory")]
 

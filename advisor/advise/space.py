@@ -156,9 +156,9 @@ class Space:
 
         Where memory does not hold it, the nodes that hold most come first: a first process may have to hold everything.
         """
-        placed, node_of = tuple(placement), self.scenario.platform.node_of
+        placed, node_of = self.beside_gpus(tuple(placement)), self.scenario.platform.node_of
         if self.by_rank:
-            return Configuration(NAME, (1,) * self.units, placed), 0.0
+            return Configuration(NAME, (1,) * self.units, tuple(placement)), 0.0
         if placed not in self._balanced:
             made = self._by_model(placed)
             if len(made[0].placement) < len(placed) or self.scenario.lacking_bytes(made[0]) > 0:
@@ -213,6 +213,8 @@ class Space:
         rule: str = "",
     ) -> Configuration:
         """A configuration as near to a partition as the application can use, without processes that do nothing."""
+        if (beside := self.beside_gpus(placement)) != placement:
+            return self.divided(beside)
         parts = self.scenario.application.work.fitting(tuple(partition), grid)
         made = Configuration(NAME, parts, placement, grid, rule=rule)
         return self.without_idle(self.within_memory(made) if self.unequal else made)
@@ -258,8 +260,14 @@ class Space:
         partition, placement = (tuple(some[rank] for rank in kept) for some in (parts, pes))
         return Configuration(configuration.name, partition, placement, repartition=configuration.repartition)
 
+    def beside_gpus(self, placement: Placement) -> Placement:
+        """The same without processes on cores that those on GPUs occupy."""
+        occupied = {self.scenario.platform.gpu_hosts.get(pe) for pe in placement}
+        return tuple(pe for pe in placement if pe not in occupied)
+
     def trimmed(self, placement: Placement) -> Placement:
         """With as many processes as the application runs as, at most; the last ones go first."""
+        placement = self.beside_gpus(placement)
         count = min(len(placement), self.units)
         while count and not self.takes(count):
             count -= 1

@@ -54,10 +54,13 @@ class Subject:
     volume: str | None = option("Volume of computation, such as 2*n**3.", SIZED)
     replay: Path | None = option(
         "A table size_elements,volume,cpu_s[,wall_s] instead (rows of one size are repetitions; with columns pe[,at_s] "
-        "of PEs that run at once), one n,GFLOPS with "
+        "of PEs that run at once), one kernel,rows,columns,kernel_s (or time_s) of a GPU or core, one n,GFLOPS with "
         "--size and --volume, or points kept by --store.",
         metavar="SIZES.csv",
         **INPUT,
+    )
+    only: str | None = option(
+        "Rows of the table that count, such as kernel=gemm,pinned=1.", only_with("replay"), metavar="NAME=VALUE,..."
     )
     columns: int | None = option(
         "dgemm, matmul, stencil: measure panels of so many columns, over their rows, as an application of that n.",
@@ -74,7 +77,7 @@ class Subject:
     @property
     def table(self) -> "calibration.ReplaySource | None":
         """What was recorded, if that is the subject."""
-        sizes: Any = {"size": self.size, "volume": self.volume}
+        sizes: Any = {"size": self.size, "volume": self.volume, "only": self.only}
         return None if self.replay is None else calibration.read_replay(self.replay, **sizes)
 
 

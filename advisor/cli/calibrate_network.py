@@ -1,6 +1,7 @@
 """`apportion calibrate network`: message-time models fitted to ping-pong times, and which of them the data support."""
 
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ import typer
 
 from advisor.cli.declared import only_with, option
 from advisor.cli.inputs import INPUT
-from advisor.cli.models import network_blocks
+from advisor.cli.models import links_blocks, network_blocks
 from advisor.cli.options import REAL, Seed, budget_left, file, partial_of
 from advisor.cli.outputs import finish
 from advisor.cli.progress import of_time
@@ -21,11 +22,17 @@ ENDING_S = 0.5
 """What the fits take."""
 
 
-def network(
+def network(  # noqa: PLR0913, PLR0917 - an option each
     between: str | None = option("processes, mpi or tcp, all on this machine; `apportion cluster` measures hosts."),
     medium: str | None = option("unix (the default) or pipe.", only_with("between", "processes")),
     replay: Path | None = option(
-        "A table bytes[,hops],one_way_s of recorded message times.", metavar="TABLE.csv", **INPUT
+        "A table bytes[,hops],one_way_s of recorded message times, or [direction,][pinned,]bytes,time_s of copies to "
+        "and from a GPU, which are links of their own.",
+        metavar="TABLE.csv",
+        **INPUT,
+    ),
+    only: str | None = option(
+        "Rows of the table that count, such as direction=h2d,pinned=1.", only_with("replay"), metavar="NAME=VALUE,..."
     ),
     max_bytes: str = option("Largest message.", REAL, default="64MiB"),
     budget: str | None = option(
@@ -49,9 +56,12 @@ def network(
     if (replay is None) == (between is None):
         found = "--between or --replay is missing" if replay is None else "--between and --replay exclude each other"
         raise typer.BadParameter(f"{found}; give one of --between (real messages) and --replay (a table)")
+    if replay is not None and len(links := calibration.links_in(replay, only=only)) > 1:
+        _each_link(replay, links, output)
+        return
     more, store = list[str](), partial_of(output, f"calibrate-network-{medium or between}")
     if replay is not None:
-        calibrated = calibration.fit_network_table(replay)
+        calibrated = calibration.fit_network_table(replay, only=only)
     else:
         largest = round(units.parse(max_bytes, units.SIZE, field="--max-bytes"))
         with budget_left(budget or BUDGET, ending_s=ENDING_S) as budget_s, calibration.kept(store):
@@ -68,3 +78,16 @@ def network(
     finish(calibrated.to_dict(), shown, output, write=partial(calibration.save_network_model, calibrated))
     if replay is None:
         files.remove(store)
+
+
+def _each_link(replay: Path, links: Mapping[str, str], output: Path | None) -> None:
+    """A model for each link of a table, in a file of its own, named after `output`."""
+    fitted = {name: calibration.fit_network_table(replay, only=said) for name, said in links.items()}
+    written = {} if output is None else {name: output.with_stem(f"{output.stem}-{name}") for name in fitted}
+
+    def write(_output: Path) -> None:
+        for name, path in written.items():
+            calibration.save_network_model(fitted[name], path)
+
+    shown = links_blocks({name: one.file for name, one in fitted.items()}, written)
+    finish({name: one.to_dict() for name, one in fitted.items()}, shown, output, write=write, said="")

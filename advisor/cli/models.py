@@ -113,6 +113,18 @@ def network_blocks(found: "calibration.NetworkFile", *more: str) -> Shown:
     ]
 
 
+def links_blocks(found: "Mapping[str, calibration.NetworkFile]", written: Mapping[str, Path]) -> Shown:
+    """Several links, a row each."""
+    rows = []
+    for name, one in found.items():
+        chosen = next((form for form in one.models if form.name == one.chosen), None)
+        form, error = one.model.form, "" if chosen is None else f"{chosen.held_out.mean_relative_error:.1%}"
+        ends = units.show_duration(form.latency_s), units.show_rate(form.bandwidth_bytes_per_s, "B/s")
+        rows.append((name, one.chosen, *ends, error, str(written.get(name, ""))))
+    head = ("link", "form", "latency", "bandwidth", "error held out", "model" if written else "")
+    return [blocks.table("", head, rows, text_columns=2)]
+
+
 def _parameter(one: Any) -> str:
     value = "not known" if one.value is None else f"{one.value:.4g} +- {one.standard_error:.2g}"
     return f"{one.name}: {value} {one.unit}{' (' + one.note + ')' if one.note else ''}"

@@ -70,6 +70,7 @@ def places_on(machine: Machine, scenario: Scenario) -> tuple[Places, list[str]]:
     silent = [pe.name for pe, begin in zip(pes, begins, strict=True) if begin is None and pe.cpu is None]
     who = f"PEs {some_names(silent)} have" if silent[1:] else f"PE {silent[0]} has" if silent else ""
     faults = [f"platform: {who} no cpu of this machine; say `cpu:` with each PE"] if silent else []
+    faults += [f"platform: PE {pe.name} is a GPU, and verify runs on cores only" for pe in pes if pe.gpu is not None]
     owners: dict[int, str] = {}
     for pe, begin in zip(pes, begins, strict=True):
         where = f"platform: PE {pe.name}"

@@ -3,14 +3,14 @@
 import csv
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from simulator.base import files
 from simulator.base.arrays import Floats
-from simulator.base.errors import ScenarioError
+from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.units import to_number
 
 MAX_FAULTS = 20
@@ -36,6 +36,29 @@ class Table:
         """One column as text, shape (rows,)."""
         at = self.names.index(name)
         return tuple(row[at] for row in self.rows)
+
+    def some(self, rows: Sequence[int]) -> "Table":
+        """Some of its rows."""
+        return replace(self, rows=tuple(self.rows[row] for row in rows), lines=tuple(self.lines[row] for row in rows))
+
+    def only(self, said: str | None) -> "Table":
+        """The rows in whose columns stands what `said` names, such as `kernel=gemm,pinned=1`; None: all.
+
+        Raises ScenarioError if it names no column of the table, or no row has these values.
+        """
+        if said is None:
+            return self
+        point = parse_points([said], place="--only")
+        wanted = dict(zip(point.names, point.rows[0], strict=True))
+        for name, value in wanted.items():
+            if name not in self.names:
+                raise ScenarioError(f"--only: {self.place} has no column {name!r}{meant(name, self.names)}")
+            if value not in (values := sorted(set(self.text(name)))):
+                raise ScenarioError(f"--only: {name} is never {value!r} in {self.place}, but {some_names(values)}")
+        rows = [row for row in range(len(self.rows)) if all(self.text(name)[row] == wanted[name] for name in wanted)]
+        if not rows:
+            raise ScenarioError(f"--only: no row of {self.place} has {said}; take values that stand together in a row")
+        return self.some(rows)
 
     def numbers(self, name: str) -> Floats:
         """One column as numbers, shape (rows,).

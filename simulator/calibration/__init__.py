@@ -176,6 +176,7 @@ if TYPE_CHECKING:
         CalibratedNetwork as CalibratedNetwork,
         NetworkFile as NetworkFile,
         fit_network_table as fit_network_table,
+        links_in as links_in,
         load_network_model as load_network_model,
         predict_messages as predict_messages,
         save_network_model as save_network_model,

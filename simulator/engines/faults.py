@@ -59,7 +59,11 @@ def link_name(platform: Platform, directed: int) -> str:
     links = platform.network.links
     if directed < 2 * len(links):
         return links[directed // 2].name
-    disk = platform.known_nodes[directed - 2 * len(links)].disk
+    nodes, place = platform.known_nodes, directed - 2 * len(links)
+    if place >= len(nodes):
+        moved = np.flatnonzero(np.any(platform.host_links.of_pe == place - len(nodes), axis=1))
+        return f"host link of {platform.pes[int(moved[0])].name}"
+    disk = nodes[place].disk
     return "" if disk is None else disk.name
 
 

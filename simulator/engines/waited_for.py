@@ -35,7 +35,8 @@ class Part:
     """What one PE, link or disk contributes to the critical path."""
 
     what: str
-    """`computing`, `message`, `farm`, `disk`, `asleep`, `barrier`, or the name of an operation of the user's own."""
+    """`computing`, `message`, `farm`, `disk`, `move` (to or from a GPU), `asleep`, `barrier`, or the name of an
+    operation of the user's own."""
     where: str
     seconds: float
     held_up_s: float
@@ -122,7 +123,9 @@ def _parts(
         held_up = 0.0
         if kind in (Kind.SEND, Kind.RECV, Kind.EXCHANGE, Kind.WAIT, Kind.READ_WRITE):
             sent = causes.sent_by(row)
-            what, where = WHAT.get(kind, "message"), links.limiting(sent, begin, end)
+            to_gpu = kind == Kind.READ_WRITE and causes.columns.source[row] >= 0
+            what = "move" if to_gpu else WHAT.get(kind, "message")
+            where = links.limiting(sent, begin, end)
             held_up = max(0.0, end - begin - links.alone_ticks(sent))
         else:
             what, where = WHAT.get(kind, log[row].operation), log[row].pe
@@ -167,9 +170,7 @@ class _Links:
     ) -> None:
         self._scenario, self._costs, self._log, self._causes = scenario, costs, log, causes
         platform = scenario.platform
-        speeds = [link.bandwidth_bytes_per_s for link in platform.network.links for _ in range(2)]
-        speeds += [0.0 if node.disk is None else node.disk.bandwidth_bytes_per_s for node in platform.known_nodes]
-        self._bytes_per_s = np.array(speeds)
+        self._bytes_per_s = platform.speeds_of_links
         self._per_tick = capacities(platform, tick_s=tick_s) / 2.0**50
         self._traffic: Mapping[int, tuple[Floats, Floats]] | None = None
 

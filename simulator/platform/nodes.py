@@ -29,6 +29,7 @@ from simulator.models.network import MessageModel
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.domains import LoadDemandsForm, demands_data
+from simulator.platform.gpus import Gpu, HostLinks, check_hosts
 from simulator.platform.named_files import NamedFiles, Site
 from simulator.platform.networks import Link, Network
 
@@ -262,6 +263,8 @@ class PE:
     """What operations cost on it, for applications that are software execution graphs."""
     quota: Quota | None = None
     """Of its control group, if that has one."""
+    gpu: Gpu | None = None
+    """What makes it a GPU; None: it is none."""
 
     if TYPE_CHECKING:  # what a program may hand over becomes what the fields say
 
@@ -278,6 +281,7 @@ class PE:
             slice_s: str | float = 0.0,
             resource: HardwareModel | None = None,
             quota: Quota | None = None,
+            gpu: Gpu | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -290,6 +294,8 @@ class PE:
             given.check_is(self.load, Load, where=f"{where}: load", give=A_LOAD)
         if self.quota is not None:
             given.check_is(self.quota, Quota, where=f"{where}: quota", give="a Quota, such as Quota(0.37, 0.1)")
+        if self.gpu is not None:
+            given.check_is(self.gpu, Gpu, where=f"{where}: gpu", give="a Gpu, with its host core and its links")
         object.__setattr__(self, "cores", given.whole(self.cores, where=f"{where}: cores", least=1))
         for name, value, kind, example in (
             ("cost_per_s", self.cost_per_s, units.SHARE, "0.02"),
@@ -303,6 +309,11 @@ class PE:
             raise ScenarioError(
                 f"{where}: slice: its load has the rule turns; say how long a time slice is, such as 4ms"
             )
+
+    def copied(self, tail: str) -> "PE":
+        """The same on a copy of its node, whose names end so."""
+        gpu = None if self.gpu is None else replace(self.gpu, host=self.gpu.host + tail)
+        return replace(self, name=self.name + tail, node=self.node + tail, gpu=gpu)
 
     @property
     def takes_turns(self) -> bool:
@@ -453,6 +464,8 @@ class Platform:
         given.check_is(self.network, Network, where="platform: network", give=joining)
         self._check_domains()
         self._check_quotas()
+        if any(pe.gpu is not None for pe in self.pes):
+            _ = self.gpu_hosts, self.host_links
         names = [pe.name for pe in self.pes]
         if not names:
             raise ScenarioError("platform: it has no PEs; give at least one")
@@ -480,7 +493,7 @@ class Platform:
         for number, tail in zip(nodes, tails, strict=True):
             name = self.node_names[number]
             places = {place: len(pes) + at for at, place in enumerate(np.flatnonzero(self.node_of == number).tolist())}
-            pes += [replace(self.pes[place], name=self.pes[place].name + tail, node=name + tail) for place in places]
+            pes += [self.pes[place].copied(tail) for place in places]
             known += [replace(node, name=name + tail) for node in self.nodes if node.name == name]
             domains += [
                 replace(domain, name=domain.name + tail, pes=tuple(places[place] for place in domain.pes))
@@ -506,6 +519,33 @@ class Platform:
                 if self.pes[pe].quota != quota:
                     where = f"platform: PEs {self.pes[pes[0]].name} and {self.pes[pe].name} share the quota of group"
                     raise ScenarioError(f"{where} {quota.group} and say unlike ones; write the same for both")
+
+    @cached_property
+    def _as_gpus(self) -> list[tuple[str, str, Gpu | None]]:
+        return [(pe.name, pe.node, pe.gpu) for pe in self.pes]
+
+    @cached_property
+    def gpu_hosts(self) -> Mapping[int, int]:
+        """The PE that each GPU's process occupies, by the GPU."""
+        return check_hosts(self._as_gpus)
+
+    @cached_property
+    def at_once(self) -> tuple[int, ...]:
+        """The PEs that may all run at once: without those whose core a GPU's process occupies."""
+        hosts = set(self.gpu_hosts.values())
+        return tuple(pe for pe in range(len(self.pes)) if pe not in hosts)
+
+    @cached_property
+    def host_links(self) -> HostLinks:
+        """What data move over to GPUs and back."""
+        return HostLinks.of(self._as_gpus)
+
+    @cached_property
+    def speeds_of_links(self) -> Floats:
+        """Bytes per second of all that data move over: each link's directions, disks of nodes (0: none), host links."""
+        links = [link.bandwidth_bytes_per_s for link in self.network.links for _ in range(2)]
+        disks = [0.0 if node.disk is None else node.disk.bandwidth_bytes_per_s for node in self.known_nodes]
+        return np.array([*links, *disks, *(link.bandwidth_bytes_per_s for link in self.host_links.links)])
 
     @cached_property
     def quotas(self) -> tuple[tuple[Quota, tuple[int, ...]], ...]:

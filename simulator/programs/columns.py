@@ -12,6 +12,10 @@ from simulator.models.doubt import Doubt, Noise
 
 COLLECTIVE_TAG = -1
 """Tag of the messages of collectives; those of programs are 0 or more."""
+INTO, OUT = 0, 1
+"""What a move to or from a GPU says as its source; moves to and from disks have -1."""
+POSTED_MOVE = 3
+"""A move that goes on beside computing is a message that its process sends itself, of a mode so much above these."""
 RULES = "static", "ss", "gss", "tss", "fac", "fac2", "awf-b", "af"
 """Chunk rules by name, in the order of their numbers in `scheduling.chunks`."""
 DISTRIBUTIONS = "exponential", "gamma", "uniform", "lognormal"
@@ -150,7 +154,7 @@ class Columns:
     | BARRIER | index into `barriers` | | | |
     | FARM | index into `farms` | | | |
     | WAIT_UNTIL, DELAY | | | seconds | |
-    | READ_WRITE | | | bytes | |
+    | READ_WRITE | | -1 of a disk, of a GPU `INTO` or `OUT` | bytes | |
     | CUSTOM | index into `customs` | | | |
 
     Columns without a meaning hold -1 (partner, source) or 0. The mode is a place in
@@ -188,6 +192,14 @@ class Columns:
         return int(self.first.size - 1)
 
     @property
+    def directions(self) -> NDArray[np.int8]:
+        """Of moves to and from GPUs `INTO` or `OUT`, -1 of all other operations; (N,)."""
+        found = np.full(self.kind.size, -1, dtype=np.int8)
+        moved, posted = self.kind == Kind.READ_WRITE, (self.kind == Kind.POST_SEND) & (self.size >= POSTED_MOVE)
+        found[moved], found[posted] = self.source[moved], self.size[posted] - POSTED_MOVE
+        return found
+
+    @property
     def process(self) -> NDArray[np.int32]:
         """The process of each row; (N,)."""
         return np.repeat(np.arange(self.processes, dtype=np.int32), np.diff(self.first))
@@ -210,7 +222,7 @@ class Columns:
     def eager(self, threshold_bytes: float) -> NDArray[np.bool_]:
         """Which rows send a message without waiting for its receiver; (N,)."""
         small = self.amount <= (threshold_bytes or -1)  # at 0 no message is small, not even one without bytes
-        return self.sends & np.where(self.size == 0, small, self.size == MODES.index("eager"))
+        return self.sends & np.where(self.size == 0, small, self.size >= MODES.index("eager"))
 
     def requests(self) -> tuple[Ints, Ints]:
         """Rows that open or wait for a request, and the number of it among those of all processes; both (rows,)."""

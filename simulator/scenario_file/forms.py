@@ -14,6 +14,7 @@ from simulator.platform.networks.topologies import AnyNetworkForm
 from simulator.programs.applications import APPLICATIONS, PARAMETERS, recorded
 from simulator.programs.applications.parameters import Field as ParameterField
 from simulator.programs.configuration import MOST_PROCESSES
+from simulator.programs.moves import Amount, StatedMoves
 from simulator.scenario_file.memory import MemoryUseForm
 from simulator.scenario_file.nodes import NodeForm, SpeedForm
 from simulator.scenario_file.scenario import MOST_REPLICATIONS
@@ -125,6 +126,33 @@ def _parameters(fields: Mapping[str, ParameterField]) -> Schema:
     return {"properties": shown, "required": needed, "additionalProperties": False}
 
 
+class AmountForm(Form):
+    """Bytes that a process moves."""
+
+    unit: Annotated[Size, Field(ge=0)] = 0
+    """For each of its units, such as `8kB`."""
+    process: Annotated[Size, Field(ge=0)] = 0
+    """Whatever its units."""
+
+
+class MovesForm(Form):
+    """What a process with units moves to and from a GPU that it runs on."""
+
+    into: AmountForm = AmountForm()
+    """Before its first computation."""
+    out: AmountForm = AmountForm()
+    """After its last one."""
+    each_into: AmountForm = AmountForm()
+    """Before each computation."""
+    each_out: AmountForm = AmountForm()
+    """After each computation."""
+
+    def moves(self) -> StatedMoves:
+        """The moves that it says."""
+        said = {name: getattr(self, name) for name in type(self).model_fields}
+        return StatedMoves(**{name: Amount(one.unit, one.process) for name, one in said.items()})
+
+
 class ApplicationForm(Form):
     """What runs."""
 
@@ -140,6 +168,8 @@ class ApplicationForm(Form):
     """The problem, such as `{n: 4000}`; see Applications."""
     memory: MemoryUseForm | None = None
     """How the kernel uses memory, see Memory; known of `triad` and `matmul`."""
+    moves: MovesForm | None = None
+    """What processes move to and from GPUs that they run on; known of `matmul`, `matmul_2d`, `stencil` and `ep`."""
 
 
 class StepForm(Form):

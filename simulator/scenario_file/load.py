@@ -139,6 +139,7 @@ def dump_scenario(
             **({} if model is None else {"model": model}),
             "parameters": dict(scenario.application.parameters),
             **({} if scenario.application.memory is None else {"memory": asdict(scenario.application.memory)}),
+            **({} if scenario.application.moves is None else {"moves": scenario.application.moves.to_data()}),
         },
         "configurations": {c.name: _configuration_data(scenario, c, names) for c in scenario.configurations},
         "replications": scenario.replications,
@@ -317,7 +318,7 @@ def _configurations(
     """The configurations, checked now and not in the middle; and the names of those whose lists are scaled."""
     work, platform, faults, document = scenario.application.work, scenario.platform, site.faults(), site.document
     places = {pe.name: index for index, pe in enumerate(platform.pes)}
-    cores = tuple(place for place, pe in enumerate(platform.pes) for _ in range(pe.cores))
+    cores = tuple(place for place in platform.at_once for _ in range(platform.pes[place].cores))
     if form.truths is not None and form.truths > form.replications:
         with faults.at("truths"):
             raise ScenarioError(f"{form.replications} replications cannot share out {form.truths} truths; write fewer")
@@ -325,7 +326,7 @@ def _configurations(
     for name, entry in form.configurations.items():
         with faults.at("configurations", name, once=True):
             _check_name(name)
-            placement = _placement(entry, document, places, name=name, cores=cores)
+            placement = _placement(entry, document, places, name=name, cores=cores, at_once=platform.at_once)
             placed += len(placement)
             if placed > MOST_PLACED:
                 raise ScenarioError(
@@ -505,9 +506,15 @@ def _check(scenario: Scenario, configuration: Configuration, platform: Platform,
 
 
 def _placement(
-    form: ConfigurationForm, document: Document, places: Mapping[str, int], *, name: str, cores: tuple[int, ...] = ()
+    form: ConfigurationForm,
+    document: Document,
+    places: Mapping[str, int],
+    *,
+    name: str,
+    cores: tuple[int, ...] = (),
+    at_once: tuple[int, ...] = (),
 ) -> tuple[int, ...]:
-    """Index of the PE of each process."""
+    """Index of the PE of each process; without any, rules divide among all that may run at once."""
     here = ("configurations", name)
     if form.allocation is not None:
         found, number = [], 0
@@ -520,7 +527,7 @@ def _placement(
                     found += [places[pe]] * processes
         return tuple(found)
     if form.pes is None and isinstance(form.partition, str):
-        return cores if form.partition == ONE_PER_CORE else tuple(range(len(places)))
+        return cores if form.partition == ONE_PER_CORE else at_once
     if form.pes is None:
         with document.at(*here, "partition"):
             if len(form.partition) > len(places):
@@ -593,7 +600,8 @@ def _application(
     nodes = () if platform is None else platform.nodes
     matters = form.memory is not None or any(node.levels or node.memory_bytes is not None for node in nodes)
     memory = use_of(form) if matters else None
-    return Application(form.name, form.kernel, parameters, model, memory=memory), notes
+    moves = None if form.moves is None else form.moves.moves()
+    return Application(form.name, form.kernel, parameters, model, memory=memory, moves=moves), notes
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand, SpeedSurface
 from simulator.platform.domains import NODE, AnyDomainForm, DomainsModelForm, KernelUsesForm, uses_data
 from simulator.platform.doubt_forms import DoubtForm, NoiseForm
+from simulator.platform.gpus import GpuKeysForm
 from simulator.platform.named_files import NamedFiles, Site
 from simulator.platform.networks.link import DiskForm, Link, LinkForm
 from simulator.platform.nodes import PE, LoadForm, Node, QuotaForm
@@ -183,9 +184,19 @@ class ResourcePEForm(PEForm):
         return HardwareModel.from_dict(self.resource)
 
 
+class GpuForm(PEForm, GpuKeysForm):
+    """A GPU: a PE with memory of its own, whose process occupies a core of the host, and what moves to it and back."""
+
+
+def _pe_kind(value: Any) -> str:
+    if isinstance(value, dict) and "kind" in value:
+        return "<gpu>"
+    return "<resource>" if isinstance(value, dict) and "resource" in value else "<pe>"
+
+
 AnyPEForm = Annotated[
-    Annotated[PEForm, Tag("<pe>")] | Annotated[ResourcePEForm, Tag("<resource>")],
-    Discriminator(lambda value: "<resource>" if isinstance(value, dict) and "resource" in value else "<pe>"),
+    Annotated[PEForm, Tag("<pe>")] | Annotated[ResourcePEForm, Tag("<resource>")] | Annotated[GpuForm, Tag("<gpu>")],
+    Discriminator(_pe_kind),
 ]
 
 
@@ -326,7 +337,7 @@ def node_data(
     entries, key = [], []
 
     def alike_by(pe: PE) -> tuple[Any, ...]:
-        own = pe.cpu, pe.cores, pe.cost_per_s, pe.power_w, pe.slice_s, pe.quota, traces.get(pe.name)
+        own = pe.cpu, pe.cores, pe.cost_per_s, pe.power_w, pe.slice_s, pe.quota, pe.gpu, traces.get(pe.name)
         return id(pe.speeds), id(pe.load), id(pe.resource), *own
 
     for alike, group in groupby(pes, key=alike_by):
@@ -337,13 +348,15 @@ def node_data(
             if pattern is None and compact([name]) is None:
                 raise ScenarioError(f"platform: the name of PE {name!r} has a range in brackets; take another one")
             template = name.replace(node.name, NODE)
-            entries.append({"name": template} | _pe_data(pe, traces.get(pe.name)))
+            entries.append({"name": template} | _pe_data(pe, node.name, traces.get(pe.name)))
             key.append((template, *alike))
     return (repr(body), tuple(key)), body | {"pes": entries}
 
 
-def _pe_data(pe: PE, trace: str | None) -> Data:
+def _pe_data(pe: PE, node: str, trace: str | None) -> Data:
+    gpu = None if pe.gpu is None else replace(pe.gpu, host=pe.gpu.host.replace(node, NODE))
     entry: Data = {
+        **({} if gpu is None else gpu.to_data()),
         "cpu": pe.cpu,
         "cores": None if pe.cores == 1 else pe.cores,
         "cost": pe.cost_per_s,

@@ -168,7 +168,8 @@ def _process_times(
     @cache
     def alone_s(pe: int, units: int) -> float:
         computation, (band, taken_s) = compute(units), speed_of(pe)
-        return taken_s(float(computation.volume / float(band.speed(computation.size))) / kept.get(pe, 1.0))
+        computing_s = taken_s(float(computation.volume / float(band.speed(computation.size))) / kept.get(pe, 1.0))
+        return computing_s + (moves_s(scenario, pe, units) if pe in platform.gpu_hosts else 0.0)
 
     setup_s = sum((count - (pe == first)) * messages_s(pe, usual) for pe, count in busy.items()) if led else 0.0
 
@@ -182,6 +183,29 @@ def _process_times(
         alone = [place for place in range(1, len(same)) if same[place] == 0]
         same[1:] = [alone[0] if place == 0 else place for place in same[1:]]
     return process_s, same
+
+
+BEYOND_MEMORY = 1e6
+"""Times as long as it computes takes, in the model, what a GPU's memory does not hold: no share ends there."""
+
+
+def moves_s(scenario: Scenario, pe: int, units: int) -> float:
+    """Seconds in which a process on a GPU moves what it needs for so many units, and what comes back."""
+    gpu, work = scenario.platform.pes[pe].gpu, scenario.application.work
+    moves = scenario.application.moves_of((units, work.units - units))
+    if gpu is None or moves is None or not units:
+        return 0.0
+    links, often = scenario.platform.host_links, work.rounds(1)
+    parts = ((moves.into, 1), (moves.each_into, often)), ((moves.out, 1), (moves.each_out, often))
+    held = 8.0 * float(np.max(work.compute(1)(units).size))
+    over = gpu.memory_bytes is not None and held > gpu.memory_bytes
+    moved = [
+        count * float(links.times_s(links.of_pe[pe, [way]], amount[:1] / gpu.streams)[0])
+        for way, some in enumerate(parts)
+        for amount, count in some
+        if amount[0] > 0
+    ]
+    return sum(moved) + (BEYOND_MEMORY * held if over else 0.0)
 
 
 def _as_far(scenario: Scenario, placement: Sequence[int]) -> dict[int, int]:
@@ -339,6 +363,12 @@ def divided(rule: str, scenario: Scenario, placement: Sequence[int], grid: Shape
     if grid is not None and grid not in work.grids(len(placement)):
         return parts  # the grid's fault comes with the program's
     return work.fitting(parts, grid)
+
+
+def on_each(name: str, rule: str, scenario: Scenario) -> Configuration:
+    """A process on each PE that may run at once with the others, units by a rule."""
+    at_once = scenario.platform.at_once
+    return Configuration(name, divided(rule, scenario, at_once), at_once, rule=rule)
 
 
 def rule_of(scenario: Scenario, configuration: Configuration) -> str:

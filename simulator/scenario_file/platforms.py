@@ -17,6 +17,7 @@ from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand, SpeedSurface
 from simulator.platform.domains import NODE, DomainsModelForm, PEsOf, Place, Sharing, sharing, with_sharers
 from simulator.platform.foreign import read_simgrid
+from simulator.platform.gpus import Gpu
 from simulator.platform.named_files import Site
 from simulator.platform.networks import Network
 from simulator.platform.networks.link import AnyLinkForm, Maker
@@ -25,7 +26,7 @@ from simulator.platform.networks.topologies import TOPOLOGIES
 from simulator.platform.nodes import PE, Load, Node, Platform, plain_name
 from simulator.scenario_file.forms import ApplicationForm, NodesForm, PlatformForm, ScenarioForm, SimgridForm
 from simulator.scenario_file.memory import KnownMemory, Levels, PredictedForm, level_differences
-from simulator.scenario_file.nodes import BandForm, ModelForm, NodeForm, PEForm, ResourcePEForm
+from simulator.scenario_file.nodes import BandForm, GpuForm, ModelForm, NodeForm, PEForm, ResourcePEForm
 from simulator.scenario_file.scenario import Extrapolation
 
 
@@ -225,6 +226,7 @@ class _Kind:
     speeds: dict[str, SpeedBand]
     load: Load | None
     resource: HardwareModel | None
+    gpu: Gpu | None = None
 
     def is_predicted(self, kernel: str) -> bool:
         """Whether nobody measured its speed of a kernel."""
@@ -234,7 +236,8 @@ class _Kind:
         """One of them."""
         said = self.form
         quota = None if said.quota is None else said.quota.quota()
-        rest = said.cpu, said.cores, said.cost, said.power, said.slice, self.resource, quota
+        gpu = None if self.gpu is None else replace(self.gpu, host=self.gpu.host.replace(NODE, node))
+        rest = said.cpu, said.cores, said.cost, said.power, said.slice, self.resource, quota, gpu
         return PE(name, node, self.speeds, self.load, *rest)
 
 
@@ -323,8 +326,12 @@ class _Entry:
         if isinstance(pe, ResourcePEForm):
             with faults.at(*here, "resource"):
                 resource = pe.resource_model(site.named)
+        gpu = None
+        if isinstance(pe, GpuForm):
+            with faults.at(*here):
+                gpu = pe.gpu(site, *here)
         faults.tell()
-        return _Kind(pe, names, speeds, load, resource)
+        return _Kind(pe, names, speeds, load, resource, gpu)
 
     def _speed(self, said: Any, kernel: str, pe: PEForm, known: KnownMemory) -> SpeedBand:
         """A speed with what PEs share its doubt by: a model's file, or the entry that says it, by its first PE."""

@@ -30,6 +30,7 @@ from simulator.programs.applications.work import Movable
 from simulator.programs.assembly import assemble
 from simulator.programs.configuration import Configuration, even_split
 from simulator.programs.graphs.work import SegWork, with_parameters
+from simulator.programs.moves import Moves, StatedMoves, with_moves
 from simulator.programs.program import Farm, Loop, Program, Row
 from simulator.programs.recorded.recording import Recording
 
@@ -82,6 +83,8 @@ class Application:
     """Costs that a program handed over, see `of_costs`."""
     recorded: RecordedWork | None = None
     """What the ranks of an MPI program did; the speeds of `kernel` follow from it and the kernels that it names."""
+    moves: StatedMoves | None = None
+    """What processes move to and from GPUs; None: what the application itself says, see `moves_of`."""
 
     def __post_init__(self) -> None:
         known = "an application, such as 'stencil'"
@@ -171,6 +174,12 @@ class Application:
             return {}
         return {"template": self.prepared.template.name, "resource_model": self.prepared.method}
 
+    def moves_of(self, partition: tuple[int, ...]) -> Moves | None:
+        """What the processes of a partition move to and from GPUs that they run on; None: nobody says it."""
+        if self.moves is not None or self.written is not None:
+            return None if self.moves is None else self.moves.moves(partition)
+        return self.work.moves(partition)
+
     @property
     def work(self) -> Work:
         """What is computed, unit by unit.
@@ -252,7 +261,9 @@ def _named(name: str, parts: object, platform: Platform, application: Applicatio
     per_core = tuple(place for place, pe in enumerate(platform.pes) for _ in range(pe.cores))
     if isinstance(parts, str):
         given.check_choice(parts, (EQUAL, ONE_PER_CORE), where=where)
-        placement = per_pe if parts == EQUAL else per_core
+        placement = platform.at_once
+        if parts == ONE_PER_CORE:
+            placement = tuple(place for place in platform.at_once for _ in range(platform.pes[place].cores))
         work = application.work
         return Configuration(name, work.fitting(even_split(work.units, len(placement))), placement)
     units = given.several(parts, where=where, give="units for each PE, such as [500, 1500], 'equal' or 'one-per-core'")
@@ -443,6 +454,27 @@ class Scenario:
 
         Raises ScenarioError if the application cannot do it, or what all processes do is more than memory holds.
         """
+        made = self._program(configuration)
+        placed = configuration.placement
+        gpus = [self.platform.pes[pe].gpu for pe in placed] if self.platform.gpu_hosts else []
+        if not any(gpus):
+            return made
+        check_hosts(self, configuration)
+        moves = self.application.moves_of(configuration.partition)
+        if moves is None:
+            name, pe = (
+                self.application.name,
+                next(self.platform.pes[pe].name for pe in placed if self.platform.pes[pe].gpu),
+            )
+            raise ScenarioError(
+                f"configuration {configuration.name}: nobody says what {name} moves to GPU {pe}; say it as moves of "
+                "the application, or place it on cores"
+            )
+        streams = np.array([0 if gpu is None else gpu.streams for gpu in gpus])
+        return replace(made, assembled=with_moves(assemble(made), moves, streams))
+
+    def _program(self, configuration: Configuration) -> Program:
+        """The same without what moves to GPUs."""
         if self.application.written is not None:
             return self.application.written
         self._check_grid(configuration)
@@ -473,6 +505,8 @@ class Scenario:
 
     def program_key(self, configuration: Configuration) -> Hashable:
         """What the program of a configuration depends on: equal keys, equal programs."""
+        if self.platform.gpu_hosts and any(pe in self.platform.gpu_hosts for pe in configuration.placement):
+            return configuration.divided, tuple(configuration.placement)
         if self.application.prepared is None:
             if self.application.model is not None and self.application.work.hosted:
                 return configuration.divided, tuple(configuration.placement)
@@ -593,14 +627,16 @@ class Scenario:
         Nodes that do not say how much memory and swap they have hold any footprint.
         """
         nodes = self.platform.known_nodes
-        if all(node.memory_bytes is None or node.swap_bytes is None for node in nodes):
+        unlimited = all(node.memory_bytes is None or node.swap_bytes is None for node in nodes)
+        if unlimited and not self.platform.gpu_hosts:
             return 0.0
         footprints = np.array(self.program(configuration).footprints_bytes, dtype=np.int64)
+        beyond = sum(beyond_gpus(self.platform, configuration, footprints).values())
         limits = [
             math.inf if node.memory_bytes is None or node.swap_bytes is None else node.memory_bytes + node.swap_bytes
             for node in nodes
         ]
-        return float(np.maximum(held_bytes(self.platform, configuration, footprints) - limits, 0).sum())
+        return beyond + float(np.maximum(held_bytes(self.platform, configuration, footprints) - limits, 0).sum())
 
     def with_parameters(self, parameters: Parameters) -> "Scenario":
         """The same with other parameters of the application; speeds that follow from a graph are derived again.
@@ -730,7 +766,10 @@ def held_bytes(platform: Platform, configuration: Configuration, footprints_byte
 
 
 def check_memory(platform: Platform, configuration: Configuration, footprints_bytes: Ints) -> None:
-    """Refuse footprints above memory and swap of a node that says how much swap it has; (process,)."""
+    """Refuse footprints above memory and swap of a node that says how much swap it has, or of a GPU; (process,)."""
+    for gpu, lacking in beyond_gpus(platform, configuration, footprints_bytes).items():
+        where = f"configuration {configuration.name}: GPU {platform.pes[gpu].name}"
+        raise ScenarioError(f"{where}: what runs there needs {units.show_size(lacking)} more than its memory holds")
     if all(node.memory_bytes is None or node.swap_bytes is None for node in platform.nodes):
         return
     held = held_bytes(platform, configuration, footprints_bytes)
@@ -742,6 +781,26 @@ def check_memory(platform: Platform, configuration: Configuration, footprints_by
             over = f"{units.show_size(here_bytes - there_bytes)} more than its memory and swap hold"
             where = f"configuration {configuration.name}: node {node.name}"
             raise ScenarioError(f"{where}: its processes need {units.show_size(here_bytes)}, {over}")
+
+
+def check_hosts(scenario: Scenario, configuration: Configuration) -> None:
+    """Refuse a process beside that of a GPU on its host core."""
+    platform, busy = scenario.platform, set(scenario.placed(configuration).tolist())
+    for gpu, host in platform.gpu_hosts.items():
+        if gpu in busy and host in busy:
+            names = f"the process on GPU {platform.pes[gpu].name} occupies {platform.pes[host].name}"
+            raise ScenarioError(f"configuration {configuration.name}: {names}; place nothing else there")
+
+
+def beyond_gpus(platform: Platform, configuration: Configuration, footprints_bytes: Ints) -> dict[int, float]:
+    """Bytes of footprints that GPUs lack, by the GPU; (process,)."""
+    placed, found = np.array(configuration.placement), dict[int, float]()
+    for gpu in platform.gpu_hosts:
+        memory = None if (one := platform.pes[gpu].gpu) is None else one.memory_bytes
+        over = -1.0 if memory is None else float(footprints_bytes[placed == gpu].sum()) - memory
+        if over > 0:
+            found[gpu] = over
+    return found
 
 
 def check_routes(platform: Platform, configuration: Configuration, program: Program) -> None:

@@ -20,6 +20,7 @@ from simulator.platform.domains import (
     LoadDemandsForm,
     MemoryDemandForm,
 )
+from simulator.platform.gpus import BothWaysForm, GpuKeysForm
 from simulator.platform.networks.link import LINK_KINDS, AnyLinkForm, FileForm
 from simulator.platform.networks.network import NetworkForm
 from simulator.platform.networks.topologies import TOPOLOGIES
@@ -27,9 +28,11 @@ from simulator.platform.nodes import LoadForm, TraceForm
 from simulator.programs.applications import PARAMETERS, recorded
 from simulator.programs.applications.parameters import Duration, Field
 from simulator.scenario_file.forms import (
+    AmountForm,
     ApplicationForm,
     ConfigurationForm,
     ExtendsForm,
+    MovesForm,
     RecordedApplicationForm,
     ScenarioForm,
     SegApplicationForm,
@@ -190,6 +193,12 @@ _TABLES: dict[str, Callable[[], str]] = {
         (_PES, ResourcePEForm, tuple(PEForm.model_fields)),
         (f"{_PES}load.", LoadForm, ()),
         (f"{_PES}load.trace.", TraceForm, ()),
+    ),
+    "gpus": lambda: _fields(
+        (_PES, GpuKeysForm, ()),
+        (f"{_PES}link.", BothWaysForm, ()),
+        ("application.moves.", MovesForm, ()),
+        ("application.moves.*.", AmountForm, ()),
     ),
     "levels": lambda: _fields(("levels[].", LevelForm, ()), ("levels.", LevelsModelForm, ()), ("swap.", SwapForm, ())),
     "domains": lambda: _fields(

@@ -14,6 +14,7 @@ from advisor.advise.export.hosts import (
     openmpi_rankfile,
     slurm_hostfile,
     slurm_job,
+    with_gpus,
 )
 from advisor.advise.export.layout import Layout, Rank, layout_of, ranks_of
 from simulator import Configuration, Scenario, files, partitions
@@ -43,6 +44,8 @@ def export_files(scenario: Scenario, configuration: Configuration) -> dict[str, 
         "fupermod.conf": fupermod_conf(layout),
         **snippets(),
     }
+    if layout.gpus:
+        texts["with-gpus.sh"] = with_gpus(layout)
     parameters = scenario.application.parameters
     hpl = hpl_dat(layout, parameters, configuration.grid) if scenario.application.name == "hpl" else None
     return texts if hpl is None else texts | {"HPL.dat": hpl}
@@ -144,7 +147,7 @@ def fupermod_conf(layout: Layout) -> str:
     """FuPerMod's `conf_file`: a line per process with its processor (`na`: not bound) and kind of device."""
     ranks = _within(rank.host for rank in layout.ranks)
     lines = (
-        f"{of.host}\t{rank}\t{'na' if of.cpu is None else of.cpu}\tcpu\t\n"
+        f"{of.host}\t{rank}\t{'na' if of.cpu is None else of.cpu}\t{'cpu' if of.gpu is None else 'gpu'}\t\n"
         for of, rank in zip(layout.ranks, ranks, strict=True)
     )
     return "#hostname\trank_intra\tbind\tdevice_type\tsuboptions\n" + "".join(lines)

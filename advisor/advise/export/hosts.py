@@ -53,6 +53,7 @@ def slurm_job(layout: Layout) -> str:
             f"#SBATCH --ntasks={count * len(hosts)}",
             f"#SBATCH --ntasks-per-node={count}",
             f"#SBATCH --nodelist={','.join(hosts)}",
+            *_gpus(layout, hosts, count),
         ]
         for count, hosts in stretches
     ]
@@ -60,7 +61,26 @@ def slurm_job(layout: Layout) -> str:
     for number, component in enumerate(components):
         lines += [*(["#SBATCH hetjob"] if number else []), *component]
     groups = f" --het-group=0-{len(components) - 1}" if len(components) > 1 else ""
-    return _lines(*lines, f'srun{groups} "$@"')
+    program = '"$@"' if not layout.gpus else 'sh with-gpus.sh "$@"'
+    return _lines(*lines, f"srun{groups} {program}")
+
+
+def _gpus(layout: Layout, hosts: Sequence[str], ranks: int) -> list[str]:
+    """What a component asks for: a GPU for each task where each has one of its own, else as many as its nodes use."""
+    most = max(len(layout.gpus.get(host, ())) for host in hosts)
+    if not most:
+        return []
+    each = all(len(layout.gpus.get(host, ())) == ranks for host in hosts)
+    return ["#SBATCH --gpus-per-task=1" if each else f"#SBATCH --gpus-per-node={most}"]
+
+
+def with_gpus(layout: Layout) -> str:
+    """A script that starts a rank's program with the GPU that the rank has, or with none, as its only one to see."""
+    cases = [f"{number}) gpu={rank.gpu} ;;" for number, rank in enumerate(layout.ranks) if rank.gpu is not None]
+    rank = "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-0}}}"
+    usage = "# usage: mpiexec ... sh with-gpus.sh PROGRAM [ARGUMENT ...]"
+    body = ("gpu=", f'case "{rank}" in', *cases, "esac", 'CUDA_VISIBLE_DEVICES="$gpu" exec "$@"')
+    return _lines("#!/bin/sh", HEAD, usage, *body)
 
 
 def _stretches(runs: Sequence[tuple[str, int]]) -> list[tuple[int, list[str]]]:
@@ -93,18 +113,20 @@ def commands(layout: Layout, folder: Path = Path(), *, divided: bool = True) -> 
 def launches(layout: Layout, names: Sequence[str]) -> str:
     """How host and rank file of MPICH, those of Open MPI, and Slurm's host file are used, by their names."""
     count, (mpich, bound, openmpi, ranks, slurm) = len(layout.ranks), names
+    script = Path(mpich).parent / "with-gpus.sh"
+    program = f"sh {script} PROGRAM" if layout.gpus else "PROGRAM"
     over, over_5 = (" --oversubscribe", ":OVERSUBSCRIBE") if layout.oversubscribed else ("", "")
     return _lines(
         "# MPICH",
-        f"mpiexec -f {mpich} -n {count} PROGRAM",
+        f"mpiexec -f {mpich} -n {count} {program}",
         "# MPICH, each rank on its core",
-        f"mpiexec -f {bound} -n {count} PROGRAM",
+        f"mpiexec -f {bound} -n {count} {program}",
         "# Open MPI up to 4, each rank on its core",
-        f"mpirun --hostfile {openmpi} --rankfile {ranks}{over} -n {count} PROGRAM",
+        f"mpirun --hostfile {openmpi} --rankfile {ranks}{over} -n {count} {program}",
         "# Open MPI 5",
-        f"mpirun --hostfile {openmpi} --map-by rankfile:FILE={ranks}{over_5} -n {count} PROGRAM",
+        f"mpirun --hostfile {openmpi} --map-by rankfile:FILE={ranks}{over_5} -n {count} {program}",
         "# Slurm, in an allocation that has these hosts",
-        f"SLURM_HOSTFILE={slurm} srun --distribution=arbitrary -n {count} PROGRAM",
+        f"SLURM_HOSTFILE={slurm} srun --distribution=arbitrary -n {count} {program}",
     )
 
 

@@ -28,6 +28,8 @@ class Rank:
     units: int
     cores: int = 1
     """Of the PE: its ranks take them in turns."""
+    gpu: int | None = None
+    """The number of its GPU on the host, where it has one."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,15 @@ class Layout:
         return tuple(found)
 
     @property
+    def gpus(self) -> dict[str, set[int]]:
+        """GPUs in use of each host that has some."""
+        found: dict[str, set[int]] = {}
+        for rank in self.ranks:
+            if rank.gpu is not None:
+                found.setdefault(rank.host, set()).add(rank.gpu)
+        return found
+
+    @property
     def oversubscribed(self) -> bool:
         """Whether a PE has more ranks than cores."""
         busy = Counter((rank.host, rank.pe, rank.cores) for rank in self.ranks)
@@ -103,11 +114,15 @@ def ranks_of(scenario: Scenario, configuration: Configuration) -> Layout:
     """The ranks of a configuration; a process without units is left out, but for a master, which is rank 0."""
     work = scenario.application.work
     hosts = {node.name: node.host or node.name for node in scenario.platform.known_nodes}
-    ranks, first = [], 0
+    platform, ranks, first = scenario.platform, [], 0
+    numbers, seen = dict[int, int](), Counter[str]()
+    for gpu in platform.gpu_hosts:
+        numbers[gpu] = seen[platform.pes[gpu].node]
+        seen[platform.pes[gpu].node] += 1
     for process, (units, place) in enumerate(zip(configuration.partition, configuration.placement, strict=True)):
         if units or (work.has_master and process == 0):
-            pe = scenario.platform.pes[place]
-            ranks.append(Rank(hosts[pe.node], pe.name, pe.cpu, first, units, pe.cores))
+            pe, core = platform.pes[place], platform.pes[platform.gpu_hosts.get(place, place)]
+            ranks.append(Rank(hosts[pe.node], pe.name, core.cpu, first, units, pe.cores, numbers.get(place)))
         first += units
     return Layout(scenario.application.name, tuple(ranks))
 

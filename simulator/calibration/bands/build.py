@@ -13,6 +13,7 @@ from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError
 from simulator.calibration.bands.adaptive import Adaptive, Curve, build_adaptive
 from simulator.calibration.bands.gbbp import build_gbbp
+from simulator.calibration.bands.panels import by_rows
 from simulator.calibration.bands.session import CutRule, Session, build_grid, build_panels
 from simulator.calibration.bands.shape import check_shape
 from simulator.calibration.bands.source import ReplaySource, Source
@@ -71,6 +72,8 @@ class BuiltBand:
     """`mean` and `max` relative error that the method expects if its assumptions hold; None: it promises nothing."""
     provenance: Mapping[str, object] = field(default_factory=dict)
     subject: Workload = field(default_factory=Workload)
+    narrower: tuple["BuiltBand", ...] = ()
+    """The same on panels of fewer columns, by columns."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -86,9 +89,12 @@ class BuiltBand:
 
     @property
     def model(self) -> SpeedBand | SpeedSurface:
-        """The band; of panels, with the number of columns that it holds for."""
-        columns = self.subject.columns
-        return self.band if columns is None else SpeedSurface((float(columns),), (self.band,))
+        """The band; of panels, with the number of columns that it holds for, and bands of fewer."""
+        if self.subject.columns is None:
+            return self.band
+        every = (*self.narrower, self)
+        columns = tuple(float(built.subject.columns or 0) for built in every)
+        return SpeedSurface(columns, tuple(built.band for built in every))
 
     def __repr__(self) -> str:
         return f"BuiltBand({self.method}, {len(self.points)} points, {self.band!r})"
@@ -188,7 +194,13 @@ def _built_of_rows(session: Session, source: ReplaySource, accuracy: float) -> B
     state = Adaptive(session, accuracy)
     mean, most = state.error()
     assumptions = (f"between the {len(session.points)} sizes of the table, all used, speed is a power of the size",)
-    return _built(session, TABLE, _adaptive_band(state), assumptions=assumptions, expected={"mean": mean, "max": most})
+    subject = source.subject
+    if subject.kernel is not None and subject.columns is not None:
+        band = by_rows(_ordered(session), subject.kernel, subject.columns)
+        assumptions = (f"between the {len(session.points)} numbers of rows, times lie on straight lines or powers",)
+    else:
+        band = _adaptive_band(state)
+    return _built(session, TABLE, band, assumptions=assumptions, expected={"mean": mean, "max": most})
 
 
 def _through(session: Session) -> SpeedBand:

@@ -12,6 +12,7 @@ from simulator.base.documents import in_file, read_keys
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table, read_table
 from simulator.calibration.bands.levels import AtOnce
+from simulator.calibration.bands.panels import KERNELS, by_columns, check_one_subject, holds_panels
 from simulator.calibration.bench.journal import (
     FORMAT,
     KIND,
@@ -72,6 +73,8 @@ class ReplaySource:
     """Its runs, where it says on which PEs they were made at the same time."""
     warnings: tuple[str, ...] = ()
     """What to know of the table."""
+    narrower: tuple["ReplaySource", ...] = ()
+    """The same kernel on panels of fewer columns, by columns."""
 
     def __post_init__(self) -> None:
         if self.repeats and len(self.repeats) != self.sizes.size:
@@ -209,15 +212,21 @@ def recorded(sizes: Floats, volumes: Floats, cpu_s: Floats, wall_s: Floats) -> R
 # Recorded runs in the place of real ones: a table of sizes, or a file of points that a calibration kept.
 
 
-def read_replay(path: str | Path, *, size: str | None = None, volume: str | None = None) -> ReplaySource:
+def read_replay(
+    path: str | Path, *, size: str | None = None, volume: str | None = None, only: str | None = None
+) -> ReplaySource:
     """The runs of a CSV table (`read_recorded_sizes`), or of a JSON file of points that `--store` kept.
 
     `size`, `volume`: formulas over n, of a table that says speeds over n.
+    `only`: which rows of a table count, such as `kernel=gemm,pinned=1`.
     """
     path = Path(path)
     if path.suffix == ".json":
         return _points(path)
     printed = read_as(path, SPEED)
+    printed = replace(printed, table=printed.table.only(only))
+    if holds_panels(printed.table):
+        return _panels(printed.table)
     if printed.table.names == ("n", RATE):
         elements, volumes, seconds = sized(printed.table, size, volume)
         order = np.argsort(elements, kind="stable")
@@ -226,6 +235,17 @@ def read_replay(path: str | Path, *, size: str | None = None, volume: str | None
     if size is not None or volume is not None:
         raise ScenarioError(f"{path} says sizes and volumes itself; leave --size and --volume out")
     return recorded_sizes(printed.table)
+
+
+def _panels(table: Table) -> ReplaySource:
+    """Of the largest number of columns, with those of fewer."""
+    check_one_subject(table)
+    kernel = KERNELS.get(table.text("kernel")[0], table.text("kernel")[0])
+    *narrower, widest = [
+        replace(recorded_sizes(runs), subject=Workload(kernel=kernel, columns=columns))
+        for columns, runs in by_columns(table)
+    ]
+    return replace(widest, narrower=tuple(narrower))
 
 
 def _points(path: Path) -> ReplaySource:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -77,6 +78,8 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
         cap_s = TIME_CAP_S if budget_s is None else min(TIME_CAP_S, budget_s / 10)
         source = RealSource.of_kernel(str(source), cpu=this_machine().cores[-1].cpu, time_cap_s=cap_s)
     method = method or (TABLE if isinstance(source, ReplaySource) else "adaptive")
+    asked: Any = {"method": method, "rule": rule, "budget_s": budget_s, "accuracy": accuracy, "drift": drift}
+    narrower = [fit_speed(one, **asked) for one in getattr(source, "narrower", ())]
     with _open(source):
         built = build(
             source, method=method, rule=rule, budget_s=budget_s, accuracy=accuracy, verify_largest=verify_largest
@@ -88,7 +91,7 @@ def fit_speed(  # noqa: PLR0913 - one per option of the command
         built = with_levels(built, getattr(source, "at_once", None))
     elif isinstance(source, RealSource):
         built = beside_load(built, drift=drift, learnt=learnt)
-    return _with_provenance(built, source, inputs)
+    return _with_provenance(replace(built, narrower=tuple(narrower)), source, inputs)
 
 
 def _visited_again(built: BuiltBand, source: RealSource, rule: CutRule, budget_s: float | None) -> BuiltBand:

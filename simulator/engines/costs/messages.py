@@ -77,6 +77,9 @@ class Sent:
     """Node; that of the source for a disk."""
     size_bytes: Floats
     disk: NDArray[np.bool_]
+    """Whether it is a move to or from a disk or a GPU."""
+    host_link: Ticks
+    """Of a GPU over which it moves; -1 of all others."""
 
     @property
     def ends(self) -> tuple[Ticks, Ticks, Floats]:
@@ -94,8 +97,8 @@ def message_costs(platform: Platform, columns: Columns, placement: Ticks, *, tic
     if np.any(columns.amount[moves] > MAX_BYTES):
         raise ScenarioError(f"program: a message has more than {MAX_BYTES:.3g} bytes; send smaller ones")
     turns = turns_s(platform, columns, placement)
-    alike = network.topology is None and network.loopback is None and not np.any(kind == Kind.READ_WRITE)
-    alike = alike and turns is None
+    aside = np.any(kind == Kind.READ_WRITE) or (platform.gpu_hosts and np.any(columns.directions >= 0))
+    alike = network.topology is None and network.loopback is None and not aside and turns is None
     rows = 1 if alike else placement.shape[0]
     ticks = np.zeros((rows, kind.size), dtype=np.int64)
     for sleep, converted in ((Kind.DELAY, to_ticks), (Kind.WAIT_UNTIL, rounded)):
@@ -108,7 +111,7 @@ def message_costs(platform: Platform, columns: Columns, placement: Ticks, *, tic
         return MessageCosts(ticks, nothing, nothing - 1, np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
     made = _routed(platform, columns, placement, moves, ticks=ticks, tick_s=tick_s)
     if turns is not None:
-        sends = moves[kind[moves] != Kind.READ_WRITE]
+        sends = moves[(kind[moves] != Kind.READ_WRITE) & (columns.directions[moves] < 0)]
         made.ticks[:, sends] += rounded(turns[:, columns.partner[sends]], tick_s)
     return made
 
@@ -127,12 +130,11 @@ def alone_s(network: Network, sources: Ticks, destinations: Ticks, sizes_bytes: 
 
 
 def capacities(platform: Platform, *, tick_s: float) -> Ticks:
-    """Per directed link, then per node's disk: `round(bytes per tick * 2**50)`; zeros unless flows share them."""
-    speeds = [link.bandwidth_bytes_per_s for link in platform.network.links for _ in range(2)]
-    speeds += [0.0 if node.disk is None else node.disk.bandwidth_bytes_per_s for node in platform.known_nodes]
+    """Per directed link, disk and host link: `round(bytes per tick * 2**50)`; zeros unless flows share them."""
+    speeds = platform.speeds_of_links
     if platform.network.contention != "fair":
-        return np.zeros(len(speeds), dtype=np.int64)
-    return np.rint(np.minimum(np.array(speeds) * tick_s * 2.0**50, 2.0**61)).astype(np.int64)
+        return np.zeros(speeds.size, dtype=np.int64)
+    return np.rint(np.minimum(speeds * tick_s * 2.0**50, 2.0**61)).astype(np.int64)
 
 
 def _routed(
@@ -155,7 +157,9 @@ def _routed(
         first, links, route[at] = routes.first, routes.links, pair
         if flows:
             ticks[at], units[at] = _flow(routes.latencies_s[pair], sent.size_bytes[away], tick_s)
-    if np.any(sent.disk):
+    if np.any(sent.host_link >= 0):
+        first, links = _host_links(platform, sent, first, links, into=(ticks, units, route), tick_s=tick_s)
+    if np.any(sent.disk & (sent.host_link < 0)):
         first, links = _disks(platform, sent, first, links, into=(ticks, units, route), tick_s=tick_s)
     return MessageCosts(ticks, units, route, first, links)
 
@@ -164,9 +168,12 @@ def sent_of(platform: Platform, columns: Columns, placement: Ticks, moves: Ticks
     """What some operations send in all configurations."""
     rows = placement.shape[0]
     place = platform.node_of[placement]
-    disk = columns.kind[moves] == Kind.READ_WRITE
-    process = columns.process[moves]
+    direction, process = columns.directions[moves], columns.process[moves]
+    disk = (columns.kind[moves] == Kind.READ_WRITE) | (direction >= 0)
     partner = np.where(disk, process, columns.partner[moves])
+    host_link = np.full((rows, moves.size), -1, dtype=np.int64)
+    if platform.gpu_hosts:
+        host_link[:, direction >= 0] = platform.host_links.of_pe[placement[:, process], direction][:, direction >= 0]
     return Sent(
         np.repeat(np.arange(rows), moves.size),
         np.tile(moves, rows),
@@ -174,6 +181,7 @@ def sent_of(platform: Platform, columns: Columns, placement: Ticks, moves: Ticks
         place[:, partner].reshape(-1),
         np.tile(columns.amount[moves], rows),
         np.tile(disk, rows),
+        host_link.reshape(-1),
     )
 
 
@@ -197,13 +205,33 @@ def _flow(latencies_s: Floats, sizes_bytes: Floats, tick_s: float) -> tuple[Tick
     return ticks, np.rint(sizes_bytes * UNITS_PER_BYTE).astype(np.int64)
 
 
+def _host_links(
+    platform: Platform, sent: Sent, first: Ticks, links: Ticks, *, into: tuple[Ticks, Ticks, Ticks], tick_s: float
+) -> tuple[Ticks, Ticks]:
+    """Moves to and from GPUs: routes of one link each, behind those of messages."""
+    ticks, units, route = into
+    known, moved = platform.host_links, sent.host_link >= 0
+    used, place = np.unique(sent.host_link[moved], return_inverse=True)
+    at, size_bytes = (sent.row[moved], sent.operation[moved]), sent.size_bytes[moved]
+    route[at] = first.size - 1 + place
+    if platform.network.contention == "fair":
+        latency = np.array([link.latency_s for link in known.links])[sent.host_link[moved]]
+        ticks[at], units[at] = _flow(latency, size_bytes, tick_s)
+    else:
+        ticks[at] = to_ticks(known.times_s(sent.host_link[moved], size_bytes), tick_s)
+    ends = first[-1] + np.arange(1, used.size + 1)
+    behind = 2 * len(platform.network.links) + len(platform.node_names)
+    return np.concatenate((first, ends)), np.concatenate((links, behind + used))
+
+
 def _disks(
     platform: Platform, sent: Sent, first: Ticks, links: Ticks, *, into: tuple[Ticks, Ticks, Ticks], tick_s: float
 ) -> tuple[Ticks, Ticks]:
     """Transfers to disks: routes of one link each, behind those of messages."""
     ticks, units, route = into
     network: Network = platform.network
-    node = sent.source[sent.disk]
+    mine = sent.disk & (sent.host_link < 0)
+    node = sent.source[mine]
     used = np.unique(node)
     disks = [platform.known_nodes[number].disk for number in used.tolist()]
     for number, disk in zip(used.tolist(), disks, strict=True):
@@ -214,7 +242,7 @@ def _disks(
     place = np.searchsorted(used, node)
     latency = np.array([disk.latency_s for disk in disks if disk])[place]
     speed = np.array([disk.bandwidth_bytes_per_s for disk in disks if disk])[place]
-    at, size_bytes = (sent.row[sent.disk], sent.operation[sent.disk]), sent.size_bytes[sent.disk]
+    at, size_bytes = (sent.row[mine], sent.operation[mine]), sent.size_bytes[mine]
     route[at] = first.size - 1 + place
     if network.contention == "fair":
         ticks[at], units[at] = _flow(latency, size_bytes, tick_s)

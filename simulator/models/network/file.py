@@ -28,6 +28,12 @@ from simulator.models.network import (
 )
 from simulator.models.network.choice import FormEntry
 
+TIMES = "one_way_s", "time_s"
+"""Columns of seconds, the first that there is; copies to and from a GPU have the second."""
+LINKS = "direction", "pinned"
+"""Columns that tell links apart."""
+WORDS = {("pinned", "0"): "pageable", ("pinned", "1"): "pinned"}
+
 
 @dataclass(frozen=True)
 class Jump:
@@ -125,17 +131,39 @@ def _breakpoints(fit: NetworkFit) -> "tuple[Breakpoint, ...]":
     )
 
 
-def read_network_table(path: str | Path) -> tuple[NetworkPoints, tuple[str, ...]]:
+def read_network_table(path: str | Path, *, only: str | None = None) -> tuple[NetworkPoints, tuple[str, ...]]:
     """Message times, and what to know of them, of a CSV file `bytes,hops,one_way_s` or another program's output.
 
-    Without `hops` all are of one hop.
+    Without `hops` all are of one hop. Copies to and from a GPU have `time_s`.
+
+    `only`: which rows count, such as `direction=h2d,pinned=1`.
     """
     printed = read_as(path, MESSAGES)
-    table = printed.table
+    table = printed.table.only(only)
+    if len(links := links_of(table)) > 1:
+        raise ScenarioError(f"{path}: it has {len(links)} links; choose one: --only {next(iter(links.values()))}")
+    name = next((name for name in TIMES if name in table.names), TIMES[0])
     size, hops = _sizes_and_hops(table)
-    time = table.numbers("one_way_s")
-    refuse(cell_faults(table, "one_way_s", time, time <= 0, "give a time above 0 s"))
+    time = table.numbers(name)
+    refuse(cell_faults(table, name, time, time <= 0, "give a time above 0 s"))
     return make_points(size, hops, time), printed.notes
+
+
+def links_in(path: str | Path, *, only: str | None = None) -> dict[str, str]:
+    """The links of a file by name, and what `only` is for each; see `read_network_table`."""
+    return links_of(read_as(path, MESSAGES).table.only(only))
+
+
+def links_of(table: Table) -> dict[str, str]:
+    """The links of a table by name, such as `h2d-pinned`, and what `only` is for each."""
+    said = [name for name in LINKS if name in table.names]
+    found = dict.fromkeys(zip(*(table.text(name) for name in said), strict=True))
+    return {
+        "-".join(WORDS.get((name, value), value) for name, value in zip(said, values, strict=True)): ",".join(
+            f"{name}={value}" for name, value in zip(said, values, strict=True)
+        )
+        for values in found
+    }
 
 
 def _sizes_and_hops(table: Table) -> tuple[Floats, Floats]:
@@ -148,13 +176,15 @@ def _sizes_and_hops(table: Table) -> tuple[Floats, Floats]:
     return size, hops
 
 
-def fit_network_table(path: str | Path) -> CalibratedNetwork:
+def fit_network_table(path: str | Path, *, only: str | None = None) -> CalibratedNetwork:
     """Fit every form of message times to a recorded table, and choose one.
 
     Raises ScenarioError if the table cannot be used, or has too few sizes.
+
+    `only`: which rows count, such as `direction=h2d,pinned=1`.
     """
     path = locate(path)
-    points, notes = read_network_table(path)
+    points, notes = read_network_table(path, only=only)
     try:
         fit = fit_network(points)
     except ScenarioError as error:

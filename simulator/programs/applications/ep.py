@@ -14,6 +14,7 @@ import numpy as np
 from simulator.programs.applications.parameters import Choice, Counted, Positive, Whole
 from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
+from simulator.programs.moves import Moves
 from simulator.programs.program import AllReduce, AllReduceAlgorithm, Compute, Program
 
 RESULT_BYTES = 96
@@ -40,6 +41,10 @@ class Samples(Work):
     def messages_bytes(self, units: int) -> tuple[int, ...]:
         """The result, once."""
         return (self.result_bytes,) if units else ()
+
+    def moves(self, partition: tuple[int, ...]) -> Moves:
+        """Nothing to speak of."""
+        return Moves.of(len(partition))
 
     def program(self, configuration: Configuration) -> Program:
         """The operations of all processes; one without samples takes no part."""

@@ -8,6 +8,7 @@ import numpy as np
 from simulator.programs.applications.parameters import ORDER, Counted
 from simulator.programs.applications.work import Work, wrong_sum
 from simulator.programs.configuration import Configuration
+from simulator.programs.moves import Moves
 from simulator.programs.program import Compute, Loop, Program, Recv, Send
 
 WORD_BYTES = 8
@@ -58,6 +59,12 @@ class MatrixProduct(Work):
     def messages_bytes(self, units: int) -> tuple[int, ...]:
         """To a worker and back."""
         return sent_bytes(self.n, units), collected_bytes(self.n, units)
+
+    def moves(self, partition: tuple[int, ...]) -> Moves:
+        """Rows of A and all of B into a GPU, rows of C out of it."""
+        rows = np.array(partition, dtype=np.float64)
+        into = np.where(rows > 0, WORD_BYTES * (self.n**2 + rows * self.n), 0.0)
+        return Moves.of(rows.size, into=into, out=WORD_BYTES * rows * self.n)
 
     def program(self, configuration: Configuration) -> Program:
         """The operations of all processes; one without rows takes no part, and the rows add up to n."""

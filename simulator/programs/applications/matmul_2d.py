@@ -24,6 +24,7 @@ from simulator.base.errors import ScenarioError
 from simulator.programs.applications.parameters import BROADCAST, ORDER, Choice, Counted, Whole, check_steps
 from simulator.programs.applications.work import Grid, Movable, Shape, Work, shapes
 from simulator.programs.configuration import Configuration
+from simulator.programs.moves import Moves
 from simulator.programs.program import Broadcast, BroadcastAlgorithm, Compute, Loop, Program, Row
 
 WORD_BYTES = 8
@@ -78,6 +79,12 @@ class GridProduct(Work):
     def movable(self, configuration: Configuration) -> Movable | None:
         """Whole rows of A, B and C, where the grid has one column."""
         return Movable(self.n, 3 * WORD_BYTES * self.n) if self.shape(configuration)[1] == 1 else None
+
+    def moves(self, partition: tuple[int, ...]) -> Moves:
+        """Both panels of each step into a GPU, the part of C out of it in the end; a part is taken for a square."""
+        sides, steps = np.sqrt(np.array(partition, dtype=np.float64)), ceil(self.n / self.nb)
+        panels = WORD_BYTES * 2 * sides * self.n / steps
+        return Moves.of(len(partition), each_into=panels, out=WORD_BYTES * sides**2)
 
     def program(self, configuration: Configuration) -> Program:
         """The operations of all processes; one without elements takes no part."""

@@ -9,9 +9,12 @@ old and new, and two halo rows: n (2 r + 2); it holds 8 bytes for each.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from simulator.programs.applications.parameters import MOST_STEPS, ORDER, Counted, Whole
 from simulator.programs.applications.work import Movable, Team, Work
 from simulator.programs.configuration import Configuration
+from simulator.programs.moves import Moves
 from simulator.programs.program import Compute, Exchange, Loop, Program
 
 WORD_BYTES = 8
@@ -51,6 +54,14 @@ class Stencil(Work):
     def movable(self, configuration: Configuration) -> Movable | None:  # noqa: ARG002 - the same for all
         """Rows, each with its old points."""
         return Movable(1, WORD_BYTES * self.n)
+
+    def moves(self, partition: tuple[int, ...]) -> Moves:
+        """A halo row into a GPU and one out of it for each neighbour in each iteration; strips stay there."""
+        taking = np.array(partition) > 0
+        place = np.cumsum(taking) - 1
+        neighbours = np.where(taking, (place > 0).astype(np.int64) + (place < taking.sum() - 1), 0)
+        halo = WORD_BYTES * self.n * neighbours
+        return Moves.of(len(partition), each_into=halo, each_out=halo)
 
     def program(self, configuration: Configuration) -> Program:
         """The operations of all processes; one without rows takes no part."""

@@ -10,6 +10,7 @@ from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.models.doubt import Doubt, Noise
 from simulator.programs.configuration import Configuration
+from simulator.programs.moves import Moves
 from simulator.programs.program import NOBODY, Compute, Group, Program, Row
 
 if TYPE_CHECKING:
@@ -164,6 +165,10 @@ class Work(Protocol):
 
     def compute(self, processes: int) -> Callable[[int], Compute]:
         """What a process with so many units computes in all, if so many processes take part; an estimate likewise."""
+
+    def moves(self, partition: tuple[int, ...]) -> Moves | None:  # noqa: ARG002 - of most it is not known
+        """What processes move to and from GPUs that they run on; None: it is not known."""
+        return None
 
     def messages_bytes(self, units: int) -> tuple[int, ...]:
         """Payloads that a process with so many units handles, one after the other; with a master, to and from it.
