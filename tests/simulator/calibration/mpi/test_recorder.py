@@ -313,10 +313,13 @@ def test_the_command_records_and_goes_on_after_an_interruption(tmp_path, apporti
 @pytest.mark.real
 @pytest.mark.parametrize("mpi", EACH)
 def test_computing_is_the_same_beside_other_ranks_on_the_same_cores(tmp_path, mpi):
-    """Two ranks on two cores, then eight on the same two: of each rank the same within 10 %, messages equal."""
+    """Two ranks on two cores, then eight on the same two: of each rank the same within 10 %, messages equal.
+
+    The least of the runs, as work of others on the machine makes all of them longer at one time and not at another.
+    """
     apart = way(mpi, tmp_path / "apart", "works", ranks=2, times=3)
     crowded = way(mpi, tmp_path / "crowded", "works", ranks=8, times=3)
     assert lines_of(crowded)[0][:2] == lines_of(apart)[0]
-    alone, beside = (np.median(computed(one), axis=0) for one in (apart, crowded))
+    alone, beside = (np.min(computed(one), axis=0) for one in (apart, crowded))
     assert beside[:2] == pytest.approx(alone, rel=0.1)
     assert beside / np.arange(1, 9) == pytest.approx(np.full(8, alone[0]), rel=0.1)
