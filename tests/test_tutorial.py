@@ -85,6 +85,15 @@ def test_an_advice_explained(corpus, tmp_path):
     corpus.text(TUTORIAL / "explained.md", quoted, shown.cut(reasons, quoted))
 
 
+@pytest.mark.slow
+def test_an_advice_for_ranks_explained(corpus, tmp_path):
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    told = apportion("advise", "scenarios/tutorial/own-mpi.yaml", "--explain", "--full", cwd=tmp_path).stdout
+    quoted = list(shown.blocks(text_of("own-mpi.md")))[-1][1]
+    calls = told[told.index("Ranks that send each other most") :].splitlines(keepends=True)
+    corpus.text(TUTORIAL / "own-mpi.md", quoted, "".join(calls[: quoted.count("\n")]))
+
+
 def your_own_cluster(corpus, folder, commands):
     """Of the page of a cluster of your own: each of these commands prints what is shown."""
     told = {arguments[0]: (arguments, output) for arguments, output in shown.commands(text_of(FOUR_NODES))}

@@ -56,6 +56,7 @@ def test_every_step_is_in_the_index():
         ("networks.md", 4),
         ("memory.md", 3),
         ("channels.md", 3),
+        ("own-mpi.md", 1),
         pytest.param("jobs.md", 6, marks=pytest.mark.slow),
         ("../papers/README.md", 1),
     ],

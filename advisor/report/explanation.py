@@ -17,6 +17,8 @@ MOST_LIMITS = 4
 LEAST_WAIT = 0.005
 """Part of the makespan below which nobody is said to wait; on a page, of the path below which nobody limits."""
 MOST_SOURCES = 8
+MESSAGES_LIMIT = 0.5
+"""Part of the critical path from which on messages limit a recorded program."""
 
 
 # Pages
@@ -56,6 +58,16 @@ def _why(compared: Compared, found: Explanation) -> Iterator[blocks.Block]:
         blocks.table("One change of this advice, the units divided for it", ["change", "makespan", "longer"], others),
         blocks.table("Who waits for whom to be ready, longest first", ["a process of", "mean"], waits[:6]),
     ]
+    if why.told is not None:
+        calls = [[one.site, percent(one.share)] for one in why.told.calls]
+        talks = [
+            [f"{one.ranks[0]} and {one.ranks[1]}", units.show_size(one.sent_bytes), one.site, " and ".join(one.nodes)]
+            for one in why.told.talks
+        ]
+        tables += [
+            blocks.table("Where a rank spends time in calls, of the makespan", ["call", "mean"], calls),
+            blocks.table("Ranks that send each other most", ["ranks", "sent", "most of it in", "on"], talks),
+        ]
     shown = tuple(one for one in tables if one.rows)
     yield blocks.SideBySide(limiting, shown) if shown else limiting
     if bound := sharing_lines(why):
@@ -141,6 +153,10 @@ def limit_sentence(found: Explanation) -> str:
     """Which PE limits most; nothing where no explanation was asked for."""
     if found.why is None or not found.why.limits:
         return ""
+    if found.why.told is not None and found.why.told.talks and found.why.path_messages > MESSAGES_LIMIT:
+        talk, where = found.why.told.talks[0], " and ".join(found.why.told.talks[0].nodes)
+        sent = f"ranks {talk.ranks[0]} and {talk.ranks[1]} send each other {units.show_size(talk.sent_bytes)}"
+        return f"{sent}, most in {talk.site}, and are on {where}; more with --full"
     one = found.why.limits[0]
     return f"{one.pe} limits: its computing is {percent(one.path_share)} of the critical path; more with --full"
 

@@ -122,6 +122,9 @@ def lacks_here(scenario: Scenario, command: Sequence[str] | None = None) -> list
         require_linux()
     except CalibrationError as error:
         return list(error.lines)
+    if scenario.application.recorded is not None:
+        how = "start it as commands.txt of `advise -o` says, and record it again to compare"
+        return [f"application: {scenario.application.name}: MPI programs are not run here; {how}"]
     _, faults = places_on(this_machine(), scenario)
     loaded = [(pe.name, pe.load) for pe in scenario.platform.pes if pe.load is not None]
     of_pes = {

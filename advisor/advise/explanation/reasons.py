@@ -2,21 +2,24 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from advisor.advise.explanation import changes
+from advisor.advise.explanation.calls import Told, told
 from advisor.advise.explanation.neighbours import Other
 from advisor.advise.explanation.questions import Questions
 from simulator import (
     Configuration,
     Meeting,
+    RunSet,
     Scenario,
     capacity_of,
     critical_path,
+    documents,
     domain_meetings,
     ties,
     waits_by_pe,
@@ -27,8 +30,8 @@ LEAST_LOST = 0.005
 """A domain in which each keeps more than 1 less this does not bind."""
 LOGGED = 10
 """Replications whose operations are looked at one by one."""
-MOST_LOGGED = 64
-"""Processes up to which that is so; beyond, one replication is."""
+MOST_LOGGED, MOST_STEPS = 64, 100_000
+"""Processes, and rounds of all of them, up to which that is so; beyond, one replication is."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,8 @@ class Reasons:
     others: tuple[Other, ...] = ()
     sharing: tuple[Binding, ...] = ()
     """Sharing domains that bind, those in which least is kept first."""
+    told: Told | None = field(default=None, metadata=documents.SPARE)
+    """Of a recorded program."""
 
 
 def reasons(asked: Questions) -> Reasons:
@@ -114,7 +119,8 @@ def reasons(asked: Questions) -> Reasons:
     """
     scenario, chosen, runs = asked.scenario, asked.made.configuration, asked.made.runs
     used = np.flatnonzero(np.array(chosen.partition) > 0)
-    path, messages, waits = _followed(asked)
+    logged = _logged(asked)
+    path, messages, waits = _followed(asked, logged)
     last = _last(scenario, chosen, runs.computed_ticks[runs.configurations.index(chosen.name)])
     limits = [Limit(name, path[name], last[name]) for name in last]
     parts = runs.breakdown(chosen.name)
@@ -129,13 +135,20 @@ def reasons(asked: Questions) -> Reasons:
         _largest(waits, [wait.seconds for wait in waits]),
         _costs(asked),
         sharing=bindings(scenario, chosen),
+        told=told(scenario, chosen, logged),
     )
 
 
-def _followed(asked: Questions) -> tuple[dict[str, float], float, list[Wait]]:
+def _logged(asked: Questions) -> RunSet:
+    """Runs of the advice with the log of their operations: some, or one where there are many operations."""
+    processes = len(asked.made.configuration.partition)
+    steps = processes * asked.scenario.application.work.rounds(processes)
+    return asked.logged(LOGGED if processes <= MOST_LOGGED and steps <= MOST_STEPS else 1)
+
+
+def _followed(asked: Questions, runs: RunSet) -> tuple[dict[str, float], float, list[Wait]]:
     """Parts of critical paths by PE, the part without computing, and who waits for whom; means over replications."""
     chosen = asked.made.configuration
-    runs = asked.logged(LOGGED if len(chosen.partition) <= MOST_LOGGED else 1)
     replications = runs.makespan_ticks.shape[1]
     scenario = asked.scenario.with_configurations((chosen,))
     path: dict[str, float] = defaultdict(float)
