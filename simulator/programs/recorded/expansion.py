@@ -276,7 +276,8 @@ def _rows(state: _State, meeting: Meeting) -> _Block:
     blocks = []
     for algorithm in dict.fromkeys(chosen.tolist()):
         which = np.flatnonzero(chosen == algorithm)
-        at_once = max(1, MOST_CELLS // (2 * meeting.members.size**2))
+        cells = 2 * meeting.members.size * (1 if _apart(meeting, algorithm) else meeting.members.size)
+        at_once = max(1, MOST_CELLS // cells)
         for begin in range(0, which.size, at_once):
             some = which[begin : begin + at_once]
             blocks += _some(state, meeting, some, sizes[..., some], algorithm)
@@ -311,15 +312,19 @@ def _usual(name: str, ranks: int, sizes: Floats) -> NDArray[Any]:
     return np.asarray({"reduce": "binomial"}.get(name) or next(iter(UNEQUAL[name])))
 
 
+def _apart(meeting: Meeting, algorithm: str) -> bool:
+    """Whether the root does much and the others little."""
+    return meeting.root >= 0 and algorithm in ("linear", "posted")
+
+
 def _some(state: _State, meeting: Meeting, some: Ints, sizes: Floats, algorithm: str) -> list[_Block]:
     """Some of the collectives, all by one algorithm: of the root and of the others where they do unlike things."""
     rows, members = meeting.rows[:, some], meeting.members
     if algorithm == INSTANT:
         return [_instant(state, rows)]
     ranks = np.arange(members.size)
-    apart = meeting.root >= 0 and algorithm in ("linear", "posted")
     is_root = members == meeting.root
-    these = (ranks[is_root], ranks[~is_root]) if apart else (ranks,)
+    these = (ranks[is_root], ranks[~is_root]) if _apart(meeting, algorithm) else (ranks,)
     return [_flat(state, rows[some], _slots(meeting, some, sizes, algorithm)) for some in these]
 
 
