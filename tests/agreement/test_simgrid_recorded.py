@@ -51,7 +51,9 @@ def theirs(made, path, collectives=None):
     return judge.replay(path, platform, list(range(made.ranks)), collectives=collectives).makespan_s
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(made=recordings(modes=(0,)))
 def test_what_is_expanded_takes_as_long(tmp_path, made):
     """Collectives of all ranks are messages too, as their communicator has another order."""

@@ -6,7 +6,7 @@ with those that are written an object per operation.
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 from simulator.base.errors import ScenarioError
 from simulator.programs import program
@@ -221,7 +221,7 @@ def written(made, process, tags):
     return tuple(row)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(recordings(kinds=tuple(OBJECTS)))
 def test_it_is_the_program_that_its_operations_written_one_by_one_make(made):
     found = expanded(made, {name: algorithm for _, name, algorithm in OBJECTS.values()})
@@ -236,7 +236,7 @@ def test_it_is_the_program_that_its_operations_written_one_by_one_make(made):
     assert np.all(made.rank[found.action] == columns.process)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(recordings())
 def test_every_action_becomes_rows_in_its_place(made):
     for barrier in ("dissemination", "instant"):

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 from simulator.base.errors import ScenarioError
 from simulator.programs.recorded.expansion import expanded
@@ -167,7 +167,7 @@ def test_what_is_no_trace_is_refused_with_its_line(tmp_path, text, fault):
         read(tmp_path, text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(made=recordings(communicators=False, modes=(0,)))
 def test_what_is_written_is_read_as_it_was(tmp_path_factory, made):
     """Less what a trace has not: tags of exchanges, bytes of receives, and what of them only one rank needs to say."""
