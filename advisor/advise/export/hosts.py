@@ -11,8 +11,11 @@ HEAD = "# written by apportion advise; process 0 is the first one"
 
 
 def mpich_hostfile(layout: Layout) -> str:
-    """`host:count` in rank order, for `mpiexec -f`; MPICH fills hosts from the top."""
-    return _lines(HEAD, *(f"{host}:{count}" for host, count in layout.runs))
+    """`host:count` in rank order, for `mpiexec -f`; MPICH fills hosts from the top, again and again.
+
+    It takes a host that has two lines for two machines, whose ranks share no memory: what repeats is written once.
+    """
+    return _lines(HEAD, *(f"{host}:{count}" for host, count in layout.rounds))
 
 
 def openmpi_hostfile(layout: Layout) -> str:
@@ -23,8 +26,10 @@ def openmpi_hostfile(layout: Layout) -> str:
 def mpich_rankfile(layout: Layout) -> str:
     """`host:count binding=user:core,...` in rank order: where each rank runs, for `mpiexec -f`."""
     lines, rank = [HEAD], 0
-    for host, count in layout.runs:
-        lines.append(f"{host}:{count} binding=user:{','.join(map(str, layout.cores[rank : rank + count]))}")
+    placed = list(zip(layout.ranks, layout.cores, strict=True))
+    for host, count in layout.rounds:
+        some = placed[rank : rank + count] if layout.scattered else placed
+        lines.append(f"{host}:{count} binding=user:{','.join(f'{core}' for one, core in some if one.host == host)}")
         rank += count
     return _lines(*lines)
 
@@ -116,8 +121,9 @@ def launches(layout: Layout, names: Sequence[str]) -> str:
     script = Path(mpich).parent / "with-gpus.sh"
     program = f"sh {script} PROGRAM" if layout.gpus else "PROGRAM"
     over, over_5 = (" --oversubscribe", ":OVERSUBSCRIBE") if layout.oversubscribed else ("", "")
+    apart = " (a host that has two lines is two to it: its ranks share no memory; others do better)"
     return _lines(
-        "# MPICH",
+        f"# MPICH{apart if layout.scattered else ''}",
         f"mpiexec -f {mpich} -n {count} {program}",
         "# MPICH, each rank on its core",
         f"mpiexec -f {bound} -n {count} {program}",

@@ -45,6 +45,21 @@ class Layout:
         return tuple((host, len(list(ranks))) for host, ranks in groupby(self.ranks, key=lambda rank: rank.host))
 
     @cached_property
+    def rounds(self) -> tuple[tuple[str, int], ...]:
+        """The first of these runs, which all others repeat; all where they do not."""
+        runs, last = self.runs, len(self.runs) - 1
+        for count in range(1, last + 1):
+            again = [runs[place % count] for place in range(len(runs))]
+            if again[:-1] == [*runs[:-1]] and again[-1][0] == runs[-1][0] and again[-1][1] >= runs[-1][1]:
+                return runs[:count]
+        return runs
+
+    @property
+    def scattered(self) -> bool:
+        """Whether a host comes again before all others have come."""
+        return len({host for host, _ in self.rounds}) < len(self.rounds)
+
+    @cached_property
     def slots(self) -> dict[str, int]:
         """Ranks of each host, hosts in order of their first rank."""
         found: dict[str, int] = {}

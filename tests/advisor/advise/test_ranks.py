@@ -1,6 +1,8 @@
 """Where the ranks of a recorded program run: against all placements, against searches of another kind, and changes."""
 
 import itertools
+import shutil
+import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +25,7 @@ from simulator.platform.nodes import PE, Load, Node, Platform
 from simulator.programs.program import Compute, Exchange
 from tests.support.rank_programs import KERNEL, case, least_s, placements, recorded, relabelled
 
+MPICH = next((name for name in ("mpiexec.mpich", "mpiexec.hydra") if shutil.which(name)), None)
 MOST = 6_000
 """Placements that are all simulated."""
 TIE = 0.0101
@@ -309,6 +312,20 @@ def least_s_of(scenario, most):
     return least_s(scenario, free)
 
 
+@pytest.mark.skipif(MPICH is None, reason="MPICH")
+@pytest.mark.parametrize(
+    ("placement", "cliques"), [((1, 0, 1, 0), "(vector,(0,2,1))"), ((1, 1, 0, 0), "(vector,(0,2,2))")]
+)
+def test_mpich_knows_which_ranks_share_a_node(tmp_path, placement, cliques):
+    """As two hosts that are started here: the nodes that it tells the program are those that are advised."""
+    scenario = Scenario(star([1.0, 1.0], cores=2), paired(), (as_now(0, 0, 1, 1),))
+    text = export_files(scenario, Configuration("x", (1,) * 4, placement))["hostfile"]
+    (tmp_path / "hosts").write_text(text)
+    words = [MPICH, "-launcher", "fork", "-verbose", "-f", "hosts", "-n", "4", "true"]
+    said = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert f"--pmi-process-mapping {cliques}" in said
+
+
 # Parts
 
 
@@ -354,14 +371,19 @@ def test_the_model_learns_what_decides():
 
 
 def test_exports_keep_the_order_of_ranks_and_say_nothing_of_units():
-    platform = star([1.0, 1.0], cores=2)
+    platform = star([1.0, 1.0, 1.0], cores=2)
     scenario = Scenario(platform, paired(), (as_now(0, 0, 1, 1),))
     texts = export_files(scenario, Configuration("x", (1,) * 4, (1, 0, 1, 0)))
     assert texts["hostfile.slurm"].split() == ["n1", "n0", "n1", "n0"]
-    assert texts["hostfile"].splitlines()[1:] == ["n1:1", "n0:1", "n1:1", "n0:1"]
+    assert texts["hostfile"].splitlines()[1:] == ["n1:1", "n0:1"]  # which MPICH fills again and again
+    assert texts["rankfile.mpich"].splitlines()[1:] == ["n1:1 binding=user:0,1", "n0:1 binding=user:0,1"]
+    assert texts["commands.txt"].startswith("# MPICH\n")
     assert texts["rankfile.openmpi"].splitlines()[1:] == [
         "rank 0=n1 slot=0", "rank 1=n0 slot=0", "rank 2=n1 slot=1", "rank 3=n0 slot=1"
     ]  # fmt: skip
     assert texts["hostfile.openmpi"].splitlines()[1:] == ["n1 slots=2", "n0 slots=2"]
     assert not {"partition.csv", "metis.tpwgts"} & texts.keys()
     assert "gpmetis" not in texts["commands.txt"]
+    texts = export_files(scenario, Configuration("x", (1,) * 4, (1, 0, 1, 2)))
+    assert texts["hostfile"].splitlines()[1:] == ["n1:1", "n0:1", "n1:1", "n2:1"]
+    assert texts["commands.txt"].startswith("# MPICH (a host that has two lines is two to it")
