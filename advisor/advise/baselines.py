@@ -1,5 +1,6 @@
 """The named naive strategies that every recommendation is compared with."""
 
+import heapq
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import cast
@@ -101,23 +102,39 @@ def rank_baselines(space: Space) -> list[Configuration]:
 
     Raises ScenarioError if there are more ranks than may be placed.
     """
-    scenario, ranks = space.scenario, space.units
-    nodes: dict[int, list[int]] = {}
+    scenario, ranks, pes = space.scenario, space.units, space.scenario.platform.pes
+    rounds, nodes = -(-ranks // sum(pes[pe].cores for pe in space.order.pes)), dict[int, list[int]]()
     for pe in space.order.pes:
-        nodes.setdefault(int(scenario.platform.node_of[pe]), []).extend([pe] * space.limit(pe))
+        slots = min(space.limit(pe), pes[pe].cores * rounds)
+        nodes.setdefault(int(scenario.platform.node_of[pe]), []).extend([pe] * slots)
     cores = [pe for mine in nodes.values() for pe in mine]
     if len(cores) < ranks:
         more = "more PEs, or allow several ranks on a core (--oversubscribe)"
         raise ScenarioError(f"platform: its PEs have {len(cores)} cores, and the program {ranks} ranks; give {more}")
     turns = max(map(len, nodes.values()))
     cyclic = [mine[turn] for turn in range(turns) for mine in nodes.values() if turn < len(mine)]
-    kernel, pes = scenario.application.kernel, scenario.platform.pes
-    left = [float(pes[pe].speed_of(kernel).mid[-1]) * partitions.mean_share(pes[pe]) for pe in cores]
-    fast, by_speed = [cores[place] for place in ties.in_order([-one for one in left])], [0] * ranks
-    for pe, rank in zip(fast, ties.in_order([-one for one in space.exchanged.volumes]).tolist(), strict=False):
-        by_speed[rank] = pe
+    by_speed = _by_speed(space)
     placed = {"block": cores[:ranks], "cyclic": cyclic[:ranks], "by-speed": by_speed}
     return [Configuration(name, (1,) * ranks, tuple(pes)) for name, pes in placed.items()]
+
+
+def _by_speed(space: Space) -> list[int]:
+    """Rank by rank, the heaviest first, on the PE that is fastest for it beside those that are there already."""
+    scenario, placed = space.scenario, [0] * space.units
+
+    def slow(pe: int, beside: int) -> float:
+        model = scenario.platform.pes[pe]
+        speed = float(model.speed_of(scenario.application.kernel).mid[-1])
+        return -speed * partitions.mean_share(model, processes=beside + 1)
+
+    heap = [(slow(pe, 0), place, pe, 0) for place, pe in enumerate(space.order.pes)]
+    heapq.heapify(heap)
+    for rank in ties.in_order([-one for one in space.exchanged.volumes]).tolist():
+        _, place, pe, held = heapq.heappop(heap)
+        placed[rank] = pe
+        if held + 1 < space.limit(pe):
+            heapq.heappush(heap, (slow(pe, held + 1), place, pe, held + 1))
+    return placed
 
 
 def loaded_baselines(scenario: Scenario, known: Sequence[Configuration], *, cores: bool) -> list[Configuration]:

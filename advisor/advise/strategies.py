@@ -130,7 +130,8 @@ def most_processes(scenario: Scenario, vary: Sequence[str], *, oversubscribe: bo
     same, more processes than cores gain only at the expense of other programs, and have to be asked for.
 
     `vary`: what may vary; without `allocation` each PE has one process.
-    `oversubscribe`: allow them in any case: what the fastest PE is worth, twice the cores at the least.
+    `oversubscribe`: allow them in any case: what the fastest PE is worth, twice the cores at the least; of a few ranks
+    that are like no others all, as loads too say what a PE is worth.
     """
     if "allocation" not in vary:
         return 1
@@ -143,7 +144,7 @@ def most_processes(scenario: Scenario, vary: Sequence[str], *, oversubscribe: bo
     speeds = [float(pe.speed_of(scenario.application.kernel).mid[-1]) for pe in scenario.platform.pes]
     ratio = max(speeds) / max(min(speeds), 1e-300)
     worth = int(min(MOST_RATIO, max(1, np.ceil(ratio - 1e-9))))
-    least = -(-work.units // len(scenario.platform.pes)) if work.by_rank else 1
+    least = max(-(-work.units // len(scenario.platform.pes)), min(work.units, MOST_RATIO)) if work.by_rank else 1
     return max(worth, 2 * cores, least) if oversubscribe else worth
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from advisor import recommend, wording
+from advisor.advise.baselines import rank_baselines
 from advisor.advise.export import export_files
 from advisor.advise.judge import Judge
 from advisor.advise.pareto import pareto_fronts
@@ -304,12 +305,18 @@ def test_more_ranks_than_cores_are_refused_unless_that_is_allowed():
         recommend(scenario, confirm=0)
     assert len(caught.value.lines) == 1
     made = recommend(scenario, oversubscribe=True, confirm=0)
-    assert made.predicted.mean == pytest.approx(least_s_of(scenario, 2), rel=0.0101)
+    least = least_s(scenario, itertools.product(range(2), repeat=4))
+    assert made.predicted.mean == pytest.approx(least, rel=0.0101)
 
 
-def least_s_of(scenario, most):
-    free = (one for one in itertools.product(range(2), repeat=4) if max(map(one.count, (0, 1))) <= most)
-    return least_s(scenario, free)
+def test_more_ranks_run_where_loads_leave_more():
+    """Two competitors leave a rank a third of a PE: three ranks run beside nobody, whatever speeds say."""
+    load = Load(LoadTrace(np.array([0.0]), np.array([2.0]), 1.0), "fair", drawn=False)
+    scenario = Scenario(star([1.0, 1.0], loads={1: load}), paired(size=1000), (as_now(0, 0, 1, 1),))
+    made = recommend(scenario, oversubscribe=True, confirm=0)
+    assert made.configuration.placement.count(0) == 3
+    counts = {one.name: tuple(map(one.placement.count, (0, 1))) for one in rank_baselines(Space(scenario, most=4))}
+    assert counts == {"block": (2, 2), "cyclic": (2, 2), "by-speed": (3, 1)}
 
 
 @pytest.mark.skipif(MPICH is None, reason="MPICH")
