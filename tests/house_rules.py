@@ -49,7 +49,7 @@ LINES = {
     "simulator/calibration": (15_122, 14_349),
     "simulator/characterisation": (5_060, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (891, 898),
-    "advisor/advise": (10_018, 8_669),
+    "advisor/advise": (10_036, 8_687),
     "advisor/verification advisor/whatif": (3_939, 3_658),
     "advisor/quickstart advisor/cluster": (1_145, 900),
     "advisor/jobs": (2_456, 2_205),

@@ -294,7 +294,7 @@ def foretell(kind, place, placements, out, platform, recordings):
 
 def report(out):
     """Errors of medians, how often 90 % intervals hold a run, and the regret of the placement that looks best."""
-    rows = [row for file in sorted(out.glob("*-*.csv")) for row in csv.DictReader(file.open(newline=""))]
+    rows = [row for file in sorted(out.glob("*-*.csv")) for row in csv.DictReader(file.read_text().splitlines())]
     groups = defaultdict(list)
     for row in rows:
         if np.isfinite(float(row["measured_s"])):
