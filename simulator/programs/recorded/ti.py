@@ -95,6 +95,10 @@ def read_ti(path: str | Path, *, speed: float = SPEED) -> Recording:
     ranks = int(lines.rank.max(initial=-1)) + 1
     if not ranks:
         raise ScenarioError(f"{path}: it has no action; give a time-independent trace, or a list of such")
+    silent = np.flatnonzero(np.bincount(lines.rank, minlength=ranks) == 0)
+    if silent.size:
+        found = f"rank {silent[0]} has no line, and rank {ranks - 1} has some"
+        raise ScenarioError(f"{path}: {found}; give the lines of all ranks, or a list of their files")
     made = _Made(lines, ranks, str(path), speed)
     keys, columns, parts = made.columns()
     order = np.argsort(keys, kind="stable")

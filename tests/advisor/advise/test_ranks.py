@@ -21,7 +21,7 @@ from advisor.advise.traffic import Traffic
 from simulator import Configuration, Scenario, ScenarioError, run
 from simulator.models.load import LoadTrace
 from simulator.models.speed import SpeedBand
-from simulator.platform.networks import Link, Network, Star
+from simulator.platform.networks import Link, Network, Star, Tree
 from simulator.platform.nodes import PE, Load, Node, Platform
 from simulator.programs.program import Compute, Exchange
 from tests.support.rank_programs import KERNEL, case, least_s, placements, recorded, relabelled
@@ -235,6 +235,17 @@ def test_neighbours_go_together_and_say_so():
     assert placed[0] == placed[2] != placed[1] == placed[3]
     assert wording.answer(made.compared).startswith("Put ranks 0 and 2 on n0 and 1 and 3 on n1: ")
     assert made.baselines["block"].mean > 1.5
+
+
+def test_neighbours_go_to_one_switch():
+    """Nodes are alike and switches are, but which nodes share a switch matters."""
+    made = star([1.0] * 4)
+    tree = Tree(made.network.topology.private, (0, 0, 1, 1), tuple(Link(f"up{n}", 1e-4, 1e6) for n in range(2)))
+    platform = replace(made, network=Network(tree, contention="fair"))
+    scenario = Scenario(platform, paired(volume=0.01), (as_now(0, 1, 2, 3),))
+    placed = recommend(scenario, confirm=0).configuration.placement
+    assert placed[0] // 2 == placed[2] // 2 != placed[1] // 2 == placed[3] // 2
+    assert regret(scenario) == pytest.approx(0.0, abs=TIE)
 
 
 def test_heavy_ranks_go_to_fast_pes():

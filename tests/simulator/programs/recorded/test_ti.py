@@ -239,3 +239,9 @@ def test_all_collectives_are_written_by_name(tmp_path):
     assert found.action.tolist() == made.action.tolist()
     assert found.partner.tolist() == made.partner.tolist()
     assert found.parts.tolist() == made.parts.tolist()
+
+
+def test_a_trace_of_one_rank_alone_is_refused(tmp_path):
+    (tmp_path / "rank-1.txt").write_text("1 init\n1 compute 1e6\n1 finalize\n", encoding="utf-8")
+    with pytest.raises(ScenarioError, match="rank 0 has no line"):
+        read_ti(tmp_path / "rank-1.txt")
