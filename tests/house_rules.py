@@ -40,7 +40,7 @@ LINES = {
     "simulator/models": (11_949, 11_749),
     "simulator/load_traces": (2_050, 2_030),
     "simulator/platform": (5_365, 4_955),
-    "simulator/programs": (9_042, 9_042),
+    "simulator/programs": (9_051, 9_051),
     "simulator/scheduling": (2_864, 2_738),
     "simulator/scenario_file": (7_555, 6_423),
     "simulator/engines": (13_189, 12_687),

@@ -10,7 +10,7 @@ Of several recordings of the same calls it is known how computing differs from r
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from simulator.base.identity import Same
 from simulator.models.doubt import Doubt
 from simulator.models.memory.levels import MemoryUse
 from simulator.models.neighbours import KernelUses
-from simulator.models.speed import SpeedBand
 from simulator.programs.applications.parameters import Choice, Counted, Parameters, Share, Text
 from simulator.programs.applications.work import Work
 from simulator.programs.columns import ComputeSpread
@@ -28,6 +27,9 @@ from simulator.programs.configuration import Configuration
 from simulator.programs.program import Compute, Program
 from simulator.programs.recorded.expansion import CHOICES, USUAL, WORD_BYTES, Expansion, expanded
 from simulator.programs.recorded.recording import Action, Recording
+
+if TYPE_CHECKING:
+    from simulator.models.speed import SpeedBand
 
 NAME = "recorded"
 """Of the application, and of the kernel whose speeds follow."""
@@ -48,7 +50,7 @@ class Mix:
 
     kernels: tuple[str, ...]
     """One, or two."""
-    reference: tuple[SpeedBand, ...]
+    reference: "tuple[SpeedBand, ...]"
     weight: float = 1.0
     """The first one's share of the time there."""
     recorded_on: str = ""
@@ -64,12 +66,16 @@ class Mix:
         there = [np.interp(sizes, band.sizes, band.mid) for band in self.reference]
         return np.array([w * r / s for w, r, s in zip(self.shares, there, speeds, strict=True)])
 
-    def band(self, speeds: Mapping[str, SpeedBand], sizes: Floats, *, pe: str = "", quiet: bool = False) -> SpeedBand:
+    def band(
+        self, speeds: "Mapping[str, SpeedBand]", sizes: Floats, *, pe: str = "", quiet: bool = False
+    ) -> "SpeedBand":
         """CPU seconds per second of a PE at ascending problem sizes.
 
         `speeds`: its speeds by kernel, all of the mix's among them.
         `quiet`: leave out the noise of the kernels, where the recordings themselves say what differs from run to run.
         """
+        from simulator.models.speed import SpeedBand  # workers that import applications need none
+
         bands = [speeds[kernel] for kernel in self.kernels]
         low, mid, high = (
             1 / self.times([np.interp(sizes, band.sizes, getattr(band, name)) for band in bands], sizes).sum(axis=0)
@@ -88,7 +94,7 @@ class Mix:
         return SpeedBand(sizes, mid, mid, mid, doubt=doubt, noise=noise, source=main.source)
 
     def uses(
-        self, known: Mapping[str, KernelUses], speeds: Mapping[str, SpeedBand], sizes: Floats
+        self, known: Mapping[str, KernelUses], speeds: "Mapping[str, SpeedBand]", sizes: Floats
     ) -> KernelUses | None:
         """What the program takes of shared levels on a PE: what the kernels do, by their shares of the time there."""
         found = [(place, known[kernel]) for place, kernel in enumerate(self.kernels) if kernel in known]
@@ -123,7 +129,7 @@ class Mix:
         return replace(main, accesses_per_unit=accesses, written_per_unit=written)
 
 
-def _ratio_sd(band: SpeedBand, reference: SpeedBand, sizes: Floats, *, same: bool) -> Floats:
+def _ratio_sd(band: "SpeedBand", reference: "SpeedBand", sizes: Floats, *, same: bool) -> Floats:
     """Standard deviation of the logarithm of a speed over that of the recording PE.
 
     Of one PE nothing is doubted, of two of one kind what they do not share.
@@ -137,7 +143,7 @@ def _ratio_sd(band: SpeedBand, reference: SpeedBand, sizes: Floats, *, same: boo
     return np.hypot(own, other)
 
 
-def _sd(band: SpeedBand, sizes: Floats) -> Floats:
+def _sd(band: "SpeedBand", sizes: Floats) -> Floats:
     if band.stated:
         return np.zeros(sizes.size) if band.doubt is None else band.doubt.at(sizes)
     low, high = (np.interp(sizes, band.sizes, curve) for curve in (band.low, band.high))
@@ -300,7 +306,7 @@ def _own_factors(factors: Floats, kinds: Ints) -> tuple[Floats, Ints]:
 
 
 def fitted_weight(
-    recordings: tuple[Recording, Recording], reference: Sequence[SpeedBand], there: Sequence[SpeedBand]
+    recordings: tuple[Recording, Recording], reference: "Sequence[SpeedBand]", there: "Sequence[SpeedBand]"
 ) -> float:
     """The first kernel's share of the time, from recordings on two PEs; least squares over ranks.
 

@@ -16,7 +16,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base import files
 from simulator.base.arrays import Floats, Ints
 from simulator.base.documents import Record, by_field, read_format
 from simulator.base.errors import ScenarioError
@@ -200,6 +199,8 @@ class Recording:
 
         Raises ScenarioError if it holds no recording, or one of another format, cut off or damaged.
         """
+        from simulator.base import files  # workers that import applications read no file
+
         described = read_format(Described, files.read_json(description), description, newest=FORMAT, writer=WRITER)
         data = files.read_bytes(actions, limit_bytes=MAX_BYTES)
         try:
@@ -213,6 +214,8 @@ class Recording:
 
     def save(self, folder: str | Path) -> None:
         """Write it into a folder, the actions first."""
+        from simulator.base import files  # workers that import applications read no file
+
         files.make_folder(Path(folder))
         packed = io.BytesIO()
         np.savez(packed, allow_pickle=False, **{name: getattr(self, name) for name in COLUMNS})
