@@ -28,14 +28,19 @@ from pathlib import Path
 import numpy as np
 
 from simulator import load_scenario, run
+from simulator.models.doubt import doubt_data
+from simulator.models.network import fit_network, make_points
 from tests.hosts.world import CGROUPS, PERIOD_US, SUBNET, Spec, missing, world
 
 SOURCE = Path(__file__).with_suffix(".c")
 WORLDS = {
     "near": (("0", 0.45, "1gbit"), ("1", 0.4, "1gbit"), ("0", 0.15, "1gbit"), ("1", 0.25, "1gbit")),
+    "own": (("0", 1.0, "1gbit"), ("1", 1.0, "200mbit")),
+    "pair": (("0", 0.8, "1gbit"), ("1", 0.5, "1gbit")),
     "far": (("0", 0.5, "1gbit"), ("1", 0.3, "1gbit"), ("0", 0.2, "200mbit"), ("1", 0.3, "500mbit")),
 }
-"""Processors, quota and link of each host. Two that share a processor leave a third of it, as they meet there too."""
+"""Processors, quota and link of each host. Two that share a processor leave a third of it, as they meet there too.
+`own` has a processor for each of two hosts, and no quota."""
 COMPETITORS = {"one": (0, 1), "two": (0, 2), "both": (1, 3)}
 """Busy loops on each core."""
 SLICE = "1.4ms"
@@ -136,7 +141,7 @@ def launcher(hosts, names, *words):
 
 
 def specs_of(place, *, quota=True):
-    rows = zip(("alpha", "beta", "gamma", "delta"), WORLDS[place], strict=True)
+    rows = zip(("alpha", "beta", "gamma", "delta"), WORLDS[place], strict=False)  # some places have fewer
     return tuple(Spec(name, cpus, share if quota else 1.0, rate) for name, (cpus, share, rate) in rows)
 
 
@@ -150,7 +155,8 @@ def weighty(specs):
 
 
 def link_of(place):
-    """Seconds of a small message between two hosts of a processor each, and how much of a link large ones get."""
+    """Seconds of a small message between two hosts of a processor each, what a fit leaves unknown of messages, and how
+    much of a link large ones get."""
     ping = compiled("mpich", ping=True)
     with weighty(specs_of(place, quota=False)) as hosts:
         words = launcher(hosts, ("alpha", "beta"), str(ping))
@@ -158,7 +164,9 @@ def link_of(place):
     times = {int(size): float(time_s) for size, time_s in re.findall(r"^oneway (\d+) (\S+)$", said, re.MULTILINE)}
     print(f"hosts {place}: one way {', '.join(f'{size} B {1e6 * t:.0f} us' for size, t in times.items())}", flush=True)
     bandwidth = (BYTES - 8) / (times[BYTES] - times[8])
-    return times[8], min(1.0, bandwidth / bytes_per_s(WORLDS[place][0][2]))
+    sizes, seconds = np.array(list(times.items()), dtype=np.float64).T
+    doubt = fit_network(make_points(sizes, np.ones_like(sizes), seconds)).model.form.doubt
+    return times[8], doubt_data(doubt), min(1.0, bandwidth / min(bytes_per_s(rate) for _, _, rate in WORLDS[place][:2]))
 
 
 def bytes_per_s(rate):
@@ -170,7 +178,7 @@ def on_hosts(place, programs, asked):
     """Measure and simulate placements of a rank on each host: all, or some in a random order that begins as given."""
     specs, clock = specs_of(place), compiled("mpich")
     names = [spec.name for spec in specs]
-    latency, share = link_of(place)
+    latency, doubt, share = link_of(place)
     recordings = {
         name: recorded("mpich", len(names), command, asked.output / f"{name}-mpich") for name, command in programs
     }
@@ -180,7 +188,9 @@ def on_hosts(place, programs, asked):
     nodes = [
         {
             "name": spec.name,
-            "link": {"latency": f"{latency / 2 * 1e6:.3f}us", "bandwidth": f"{share * bytes_per_s(spec.rate):.0f}B/s"},
+            "link": {"latency": f"{latency / 2 * 1e6:.3f}us", "bandwidth": f"{share * bytes_per_s(spec.rate):.0f}B/s"}
+            | doubt
+            | {"source": "ping-pong"},
             "pes": [{"speeds": {"triad": "1 units/s"}, "quota": {"cpu": spec.quota, "period": f"{PERIOD_US}us"}}],
         }
         for spec in specs
