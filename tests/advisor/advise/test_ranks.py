@@ -84,7 +84,7 @@ def test_advice_is_as_good_as_all_placements(number):
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(240))
 def test_advice_is_as_good_as_all_placements_of_many_cases(number):
-    """Of the 210 that have an oracle one lies above a tie: number 160, 2.7 %, whose 2,520 placements are not all tried."""
+    """One of the 210 with an oracle is above a tie: number 160, 2.7 %, whose 2,520 placements are not all tried."""
     assert regret(small(number)) <= (0.03 if number == 160 else TIE)
 
 
