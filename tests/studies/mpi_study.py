@@ -1,4 +1,4 @@
-"""Real MPI programs on unequal places of this machine, beside what one recording of them foretells.
+"""Real MPI programs on unequal places of this machine, beside what one recording of them predicts.
 
 Two kinds of places: `hosts`, namespaces with quotas and links of their own under a polling MPICH, a rank each; and
 `cores`, where busy loops compete with ranks of an Open MPI that yields. Each program is recorded on the free machine
@@ -200,13 +200,13 @@ def on_hosts(place, programs, asked):
 
     @contextlib.contextmanager
     def there():
-        """Hosts anew, as their periods begin at other times then."""
+        """New hosts for each round, so that the periods of their quotas begin at other times."""
         with weighty(specs) as hosts:
             preload = ("env", f"LD_PRELOAD={clock}")
             yield lambda command, placement: seconds_of(launcher(hosts, placement, *preload, *command))
 
     judge("hosts", place, programs, placements, there, asked)
-    foretell("hosts", place, placements, asked.output, (nodes, network, "polling"), recordings)
+    predict("hosts", place, placements, asked.output, (nodes, network, "polling"), recordings)
 
 
 # Cores
@@ -265,7 +265,7 @@ def on_cores(place, programs, asked):
     ]
     link = {"latency": "1us", "bandwidth": "5GB/s"}
     network = {"topology": "star", "link": link, "loopback": link, "eager": EAGER["cores"]}
-    foretell("cores", place, placements, asked.output, (nodes, network, "sleeping"), recordings)
+    predict("cores", place, placements, asked.output, (nodes, network, "sleeping"), recordings)
 
 
 # Both
@@ -284,7 +284,7 @@ def judge(kind, place, programs, placements, there, asked):
     (asked.output / f"{kind}-{place}.json").write_text(json.dumps(kept))
 
 
-def foretell(kind, place, placements, out, platform, recordings):
+def predict(kind, place, placements, out, platform, recordings):
     """Simulate the placements, and write both beside each other."""
     measured = {
         (name, tuple(pes)): times for name, pes, times in json.loads((out / f"{kind}-{place}.json").read_text())
