@@ -42,7 +42,7 @@ LINES = {
     "simulator/platform": (5_365, 4_955),
     "simulator/programs": (9_051, 9_051),
     "simulator/scheduling": (2_864, 2_738),
-    "simulator/scenario_file": (7_557, 6_425),
+    "simulator/scenario_file": (7_559, 6_427),
     "simulator/engines": (13_189, 12_687),
     "simulator/results": (4_704, 4_282),
     "simulator/experiments": (1_721, 1_601),
