@@ -1,7 +1,7 @@
 """A sweep of Apex-MAP: every cell visited in passes of random order, until the budget is spent."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -10,21 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.base import files
-from simulator.base.documents import read
-from simulator.base.errors import ScenarioError
 from simulator.base.machine import Machine
-from simulator.base.randomness import stream
 from simulator.calibration.apex.plan import MOST_PASSES, Cell, SweepPlan
 from simulator.calibration.apex.reader import Read, Swept
+from simulator.calibration.bench import visits
 from simulator.calibration.bench.campaign import Budget, Progress, no_progress, run_campaign
 from simulator.calibration.bench.group import Group
-from simulator.calibration.bench.journal import Entry, Journal, belongs_to
 from simulator.calibration.bench.usage import Done
 from simulator.calibration.kernels.sized import WORD_BYTES
 from simulator.models.memory.model import Sweeps
 
-FORMAT, KIND = 2, "apexmap visits"
-WHAT = "measurements of a memory sweep"
 LEAST_PASSES = 3
 """Fewest visits to a cell: a median that one disturbed visit does not move."""
 FASTEST_FILL, FASTEST_VISIT_S = 4e9, 1e-3
@@ -51,43 +46,21 @@ LEAST_SHARE = 0.1
 
 
 @dataclass(frozen=True)
-class Visit:
+class Visit(visits.Visit):
     """One measurement of one cell."""
 
-    number: int
-    cell: int
     word_s: float
     """Seconds per word."""
     switches: int
     """How often the system took a PE away meanwhile."""
-    cost_s: float
-    """Wall seconds of the visit in all, drawing and warming up included."""
-
-
-class Visits:
-    """All visits of a sweep, kept in a journal."""
-
-    def __init__(self, path: Path | None, *, subject: Mapping[str, object], machine: Machine) -> None:
-        self.made: list[Visit] = []
-        belongs = belongs_to(subject, machine)
-        self.journal = Journal(path, kind=KIND, version=FORMAT, what=WHAT, take=self._take, belongs=belongs)
-        self.reused = len(self.made)
 
     @property
-    def spent_s(self) -> float:
-        """Wall seconds of all visits."""
-        return sum(visit.cost_s for visit in self.made)
+    def times_s(self) -> tuple[float, ...]:
+        """See `visits.Visit`."""
+        return self.word_s, self.switches
 
-    def keep(self, visit: Visit) -> None:
-        """Remember a visit."""
-        self.made.append(visit)
-        self.journal.keep(asdict(visit))
 
-    def _take(self, entry: Entry) -> None:
-        visit = read(Visit, entry)
-        if min(visit.number, visit.cell, visit.switches, visit.word_s, visit.cost_s) < 0:
-            raise ScenarioError("whole numbers and times of 0 or more belong here")
-        self.made.append(visit)
+Visits = visits.Visits[Visit]
 
 
 # Drives the process of a sweep: memory made once, then visits.
@@ -221,19 +194,18 @@ def measure_sweep(
     `most_passes` visits to each cell, at least 3, the rest is left. Unless the budget is `firm`, three visits are made
     however long they take.
     """
-    visits = Visits(store, subject=plan.subject, machine=machine)
-    done = np.bincount([visit.cell for visit in visits.made], minlength=len(plan.cells))
-    budget = Budget(budget_s, visits.spent_s)
-    short = done.min() < LEAST_PASSES
-    if firm and not visits.made:
+    kept = Visits(store, Visit, name="apexmap", subject=plan.subject, machine=machine)
+    budget, least = Budget(budget_s, kept.spent_s), int(kept.done(len(plan.cells)).min())
+    short = least < LEAST_PASSES
+    if firm and not kept.made:
         _check_before(plan, budget)
-    with visits.journal:
-        if (budget.holds() or (short and not firm)) and done.min() < most_passes:
+    with kept.journal:
+        if (budget.holds() or (short and not firm)) and least < most_passes:
             with reader_of(plan, machine) as reader:
-                _spend(plan, reader, visits, done, budget, most=most_passes, firm=firm, on_progress=on_progress)
+                _spend(plan, reader, kept, budget, most=most_passes, firm=firm, on_progress=on_progress)
         elif short:
-            _check_budget(budget, visits, done)
-    return _summed(plan, visits)
+            _check_budget(plan, budget, kept)
+    return _summed(plan, kept)
 
 
 def reader_of(plan: SweepPlan, machine: Machine) -> Reader:
@@ -242,35 +214,21 @@ def reader_of(plan: SweepPlan, machine: Machine) -> Reader:
 
 
 def _spend(
-    plan: SweepPlan,
-    reader: Reader,
-    visits: Visits,
-    done: NDArray[np.int64],
-    budget: Budget,
-    *,
-    most: int,
-    firm: bool,
-    on_progress: Progress,
+    plan: SweepPlan, reader: Reader, kept: Visits, budget: Budget, *, most: int, firm: bool, on_progress: Progress
 ) -> None:
-    """Pass after pass; within a pass the cells in an order of its own, without those that it has visited already."""
     cells = plan.cells
-
-    def passes() -> Iterator[tuple[int, Iterator[int]]]:
-        for number in range(int(done.min()), most):
-            order = stream(plan.seed, "apexmap", "order", number).permutation(len(cells))
-            yield number, (int(index) for index in order if done[index] <= number)
 
     def sample(index: int, number: int) -> None:
         started = time.monotonic()
         read = reader.visit(cells[index], number, index)
-        visits.keep(Visit(number, index, read.word_s, read.switches, time.monotonic() - started))
-        done[index] += 1
+        kept.keep(Visit(number, index, time.monotonic() - started, read.word_s, read.switches))
         over = not budget.holds()
-        if firm and (over or len(visits.made) - visits.reused == _PROBED):
-            _check_budget(budget, visits, done, clearly=1.0 if over else 2.0)
+        if firm and (over or len(kept.made) - kept.reused == _PROBED):
+            _check_budget(plan, budget, kept, clearly=1.0 if over else 2.0)
         on_progress(f"pass {number + 1}", budget.share)
 
-    run_campaign(passes(), sample, budget=budget, least=LEAST_PASSES, journal=visits.journal)
+    passes = kept.passes(len(cells), most=most, seed=plan.seed)
+    run_campaign(passes, sample, budget=budget, least=LEAST_PASSES, journal=kept.journal)
 
 
 def _check_before(plan: SweepPlan, budget: Budget) -> None:
@@ -282,23 +240,24 @@ def _check_before(plan: SweepPlan, budget: Budget) -> None:
         raise budget.refusal(USUAL * least_s, purpose, "; less of --alpha, --length or --max-memory needs less")
 
 
-def _check_budget(budget: Budget, visits: Visits, done: NDArray[np.int64], *, clearly: float = 1.0) -> None:
+def _check_budget(plan: SweepPlan, budget: Budget, kept: Visits, *, clearly: float = 1.0) -> None:
     """Refuse a budget if three visits to each cell need more than it has, `clearly` times as much."""
-    left = int(np.maximum(LEAST_PASSES - done, 0).sum())
-    needed_s = budget.spent_s + left * visits.spent_s / len(visits.made)
+    count = len(plan.cells)
+    left = int(np.maximum(LEAST_PASSES - kept.done(count), 0).sum())
+    needed_s = budget.spent_s + left * kept.spent_s / len(kept.made)
     if left and needed_s > clearly * budget.limit_s:
-        purpose = f"{LEAST_PASSES} visits to each of {done.size} cells"
+        purpose = f"{LEAST_PASSES} visits to each of {count} cells"
         hint = "; what was measured is kept; less of --alpha, --length or --max-memory needs less"
         raise budget.refusal(1.1 * needed_s, purpose, hint)
 
 
-def _summed(plan: SweepPlan, visits: Visits) -> Sweep:
+def _summed(plan: SweepPlan, kept: Visits) -> Sweep:
     seen: list[list[float]] = [[] for _ in plan.cells]
-    for visit in visits.made:
+    for visit in kept.made:
         seen[visit.cell].append(visit.word_s)
     times = tuple(CellTime(cell, tuple(row)) for cell, row in zip(plan.cells, seen, strict=True))
-    switches = sum(visit.switches for visit in visits.made)
-    return Sweep(plan, times, visits.spent_s, visits.reused, switches, visits.journal.warnings)
+    switches = sum(visit.switches for visit in kept.made)
+    return Sweep(plan, times, kept.spent_s, kept.reused, switches, kept.journal.warnings)
 
 
 def write_sweep_table(cells: Sequence[CellTime], path: Path) -> None:

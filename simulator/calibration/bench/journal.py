@@ -358,6 +358,6 @@ def points_kept(path: Path) -> int:
     for number, entry in enumerate(read_entries(path)):
         if "key" in entry:
             finished[entry["key"]] = bool(entry.get("finished"))
-        elif "cell" in entry or "visit" in entry:
+        elif "visit" in entry:
             finished["line", number] = True
     return sum(finished.values())

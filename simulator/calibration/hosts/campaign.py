@@ -33,7 +33,7 @@ from simulator.calibration.neighbours.campaign import (
     neighbours_wishes,
 )
 from simulator.calibration.pingpong.campaign import Plan, measure_sizes, open_store
-from simulator.calibration.pingpong.pairs import Pairs
+from simulator.calibration.pingpong.pairs import Pair
 from simulator.calibration.speed.real_source import RealSource
 from simulator.calibration.speed.solo import Runs
 from simulator.calibration.speed.speeds import fit_speed
@@ -743,17 +743,13 @@ def _ping_pong(
     """Seconds one way by bytes, over a channel that has these numbers at its ends."""
     rows = [(cpus[end], json.dumps({1 - end: (numbers[end], numbers[end])})) for end in (0, 1)]
     with Group("ping-pong", rows, inherited=[[number] for number in numbers], places=hosts) as group:
-        pairs = Pairs(
-            group,
-            [[(0, 1, True), (1, 0, False)]],
-            limit_s=max(LEAST_WITHIN_S if hosts[0] is hosts[1] else LEAST_PAIR_S, SAMPLE_SHARE * budget_s),
-        )
-        each_s = pairs.sample_s("one_way", SURE, rounds=PROBED_ROUNDS, batches=1) / SURE
+        least_s = LEAST_WITHIN_S if hosts[0] is hosts[1] else LEAST_PAIR_S
+        pair = Pair(group, limit_s=max(least_s, SAMPLE_SHARE * budget_s))
+        each_s = pair.sample_s(SURE, rounds=PROBED_ROUNDS, batches=1) / SURE
         sizes = [size for size in SIZES if size <= SURE or SAMPLED * size * each_s <= budget_s / 2]
-        campaign = Plan(sizes, ("one_way",), budget_s, seed, None, firm=False)
+        campaign = Plan(sizes, budget_s, seed, firm=False)
         store = open_store(None, campaign, subject={}, machine=None)
-        points = measure_sizes(campaign, pairs.sample_s, store, on_progress=no_progress)
-    return {point.size_bytes: list(point.samples_s["one_way"]) for point in points}
+        return measure_sizes(campaign, pair.sample_s, store, on_progress=no_progress)
 
 
 @contextlib.contextmanager

@@ -2,21 +2,20 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from simulator.base import files
-from simulator.base.documents import read_keys
 from simulator.base.errors import ScenarioError
-from simulator.base.machine import Machine, Topology, require_linux, this_machine, this_topology
+from simulator.base.machine import Topology, require_linux, this_machine, this_topology
 from simulator.base.provenance import provenance
 from simulator.base.randomness import stream
 from simulator.calibration.bands.levels import AtOnce, who_share
+from simulator.calibration.bench import visits
 from simulator.calibration.bench.campaign import Budget, BudgetTooShortError, Progress, no_progress, run_campaign
-from simulator.calibration.bench.journal import Entry, Journal, belongs_to
 from simulator.calibration.bench.measurement import one_of
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.kernels.table import SIZED_KERNELS, sized_kernel
@@ -37,8 +36,6 @@ from simulator.calibration.speed.subjects import CommandSubject, command_subject
 from simulator.models.neighbours_file import LoneSpeed, NeighboursModel, fit_neighbours, read_visits
 from simulator.models.neighbours_fit import COMPUTES, Computation, Proposed, Together
 
-FORMAT, KIND = 1, "neighbours visits"
-WHAT = "visits of a campaign of neighbours"
 LEAST_BUDGET_S = 5.0
 LEAST_PASSES, MOST_PASSES = 3, 60
 SAMPLE_S = 0.1
@@ -88,57 +85,27 @@ class NeighboursWishes:
 
 
 @dataclass(frozen=True)
-class Visit:
+class Visit(visits.Visit):
     """One visit to a cell."""
 
-    number: int
-    cell: int
     pes: tuple[int, ...]
     lone_s: float
     together_s: float
     disturbed: float
     """Wall over CPU seconds, less 1, of the sample that others disturbed most; 0 if none was."""
     tries: int
-    cost_s: float
     began_s: float = 0.0
     """Seconds since 1970."""
     each_s: tuple[float, ...] = ()
     """CPU seconds of a run on each of its PEs, where all compute the same."""
 
-
-class Visits:
-    """All visits of a campaign and its plan, kept in a journal."""
-
-    def __init__(self, path: Path | None, *, subject: Mapping[str, object], machine: Machine) -> None:
-        self.made: list[Visit] = []
-        self.plan: Plan | None = None
-        belongs = belongs_to(subject, machine)
-        self.journal = Journal(path, kind=KIND, version=FORMAT, what=WHAT, take=self._take, belongs=belongs)
-        self.reused = len(self.made)
-
     @property
-    def spent_s(self) -> float:
-        """Wall seconds of all visits."""
-        return sum(visit.cost_s for visit in self.made)
+    def times_s(self) -> tuple[float, ...]:
+        """See `visits.Visit`."""
+        return self.lone_s, self.together_s, self.disturbed, *self.each_s
 
-    def keep_plan(self, plan: Plan) -> None:
-        """Remember the plan, which later calls follow."""
-        self.plan = plan
-        self.journal.keep({"plan": plan.to_dict()})
 
-    def keep(self, visit: Visit) -> None:
-        """Remember a visit."""
-        self.made.append(visit)
-        self.journal.keep({"visit": asdict(visit)})
-
-    def _take(self, entry: Entry) -> None:
-        if "plan" in entry:
-            self.plan = read_keys(entry, plan=Plan)["plan"]
-            return
-        visit: Visit = read_keys(entry, visit=Visit)["visit"]
-        if self.plan is None or not 0 <= visit.cell < len(self.plan.cells) or min(visit.lone_s, visit.together_s) <= 0:
-            raise ScenarioError("visit: a visit to a cell of the plan, with times above 0, belongs here")
-        self.made.append(visit)
+Visits = visits.Visits[Visit]
 
 
 @dataclass(frozen=True)
@@ -195,19 +162,19 @@ def measure_neighbour_visits(
     made, notes = items or make_items(
         machine, pe_count=count, kernels=wishes.kernels, commands=wishes.commands, small=wishes.small
     )
-    visits = Visits(store, subject=wishes.subject, machine=machine)
-    budget = Budget(budget_s, visits.spent_s, begin_s)
-    known = list(visits.plan.items) if visits.plan is not None else made
+    kept = Visits(store, Visit, name="neighbours", subject=wishes.subject, machine=machine, plan_kind=Plan)
+    plan: Plan | None = kept.plan
+    budget = Budget(budget_s, kept.spent_s, begin_s)
+    known = made if plan is None else list(plan.items)
     memory = int(MEMORY_SHARE * machine.memory_available_bytes)
-    with visits.journal, Processes(wishes.cpus, known, wishes.commands, memory_bytes=memory) as processes:
-        plan = visits.plan
+    with kept.journal, Processes(wishes.cpus, known, wishes.commands, memory_bytes=memory) as processes:
         if plan is None:
             pilot = _pilot(processes, made, wishes, budget_s, lambda share: on_progress("sizes", share * 0.1))
             cells = (make_plan or (make_few_cells if wishes.small else make_cells))(pilot[0], count)
             plan = _affordable(pilot, cells, wishes, budget, notes)
-            visits.keep_plan(plan)
-        _spend(processes, visits, plan, budget, seed=wishes.seed, most=most_passes, on_progress=on_progress)
-    return _summed(visits, plan, wishes)
+            kept.keep_plan(plan)
+        _spend(processes, kept, plan, budget, seed=wishes.seed, most=most_passes, on_progress=on_progress)
+    return _summed(kept, plan, wishes)
 
 
 def _pilot(
@@ -277,31 +244,15 @@ def _cost_s(items: Sequence[Item], cell: CellPlan, sample_s: float) -> float:
 
 
 def _spend(
-    processes: Processes,
-    visits: Visits,
-    plan: Plan,
-    budget: Budget,
-    *,
-    seed: int,
-    most: int,
-    on_progress: Progress,
+    processes: Processes, kept: Visits, plan: Plan, budget: Budget, *, seed: int, most: int, on_progress: Progress
 ) -> None:
-    """Pass after pass; within a pass the cells in an order of its own, without those that it has visited already."""
-    done = np.bincount([visit.cell for visit in visits.made], minlength=len(plan.cells))
-
-    def passes() -> Iterator[tuple[int, list[tuple[int, bool]]]]:
-        for number in range(int(done.min()), most):
-            draws = stream(seed, "neighbours", "order", number)
-            order, lone_first = draws.permutation(len(plan.cells)), draws.random(len(plan.cells)) < 0.5
-            yield number, [(int(index), bool(lone_first[index])) for index in order if done[index] <= number]
-
-    def sample(cell: tuple[int, bool], number: int) -> None:
-        index, lone_first = cell
+    def sample(index: int, number: int) -> None:
         on_progress(f"pass {number + 1}", min(1.0, 0.1 + 0.9 * budget.share))
-        visits.keep(_visit(processes, plan, index, number=number, lone_first=lone_first))
-        done[index] += 1
+        lone_first = bool(stream(seed, "neighbours", "lone first", number, index).random() < 0.5)
+        kept.keep(_visit(processes, plan, index, number=number, lone_first=lone_first))
 
-    run_campaign(passes(), sample, budget=budget, least=1, journal=visits.journal)
+    passes = kept.passes(len(plan.cells), most=most, seed=seed)
+    run_campaign(passes, sample, budget=budget, least=1, journal=kept.journal)
 
 
 def _visit(processes: Processes, plan: Plan, index: int, *, number: int, lone_first: bool) -> Visit:
@@ -319,7 +270,7 @@ def _visit(processes: Processes, plan: Plan, index: int, *, number: int, lone_fi
                 each_s = seconds, *(processes.run_s[pe] for pe in pes[1:])
         cost_s = time.monotonic() - started
         if best is None or disturbed < best.disturbed:
-            best = Visit(number, index, pes, times[0], times[1], disturbed, tries, cost_s, began_s, each_s)
+            best = Visit(number, index, cost_s, pes, times[0], times[1], disturbed, tries, began_s, each_s)
         best = replace(best, tries=tries, cost_s=cost_s)
         if not disturbed:
             break
@@ -351,20 +302,18 @@ def _disturbance(used: Usage, *, sleeps: bool = False) -> float:
     return lost if used.cpu_s < BUSY * used.wall_s else 0.0
 
 
-def _summed(visits: Visits, plan: Plan, wishes: NeighboursWishes) -> MeasuredNeighbours:
+def _summed(kept: Visits, plan: Plan, wishes: NeighboursWishes) -> MeasuredNeighbours:
     """Visits that nobody disturbed; of cells that were never visited without, all, which is said."""
-    clean = {visit.cell for visit in visits.made if not visit.disturbed}
-    used = [visit for visit in visits.made if not visit.disturbed or visit.cell not in clean]
-    hurt = [visit for visit in visits.made if visit.disturbed]
-    again = sum(visit.tries - 1 for visit in visits.made)
-    warnings = [*visits.journal.warnings, *plan.notes]
+    clean = {visit.cell for visit in kept.made if not visit.disturbed}
+    used = [visit for visit in kept.made if not visit.disturbed or visit.cell not in clean]
+    hurt = [visit for visit in kept.made if visit.disturbed]
+    again = sum(visit.tries - 1 for visit in kept.made)
+    warnings = [*kept.journal.warnings, *plan.notes]
     if hurt:
-        left = len(visits.made) - len(used)
-        if len(hurt) > _BUSY_VISITS * len(visits.made):
+        left = len(kept.made) - len(used)
+        if len(hurt) > _BUSY_VISITS * len(kept.made):
             warnings.append("a busy machine: end other work and measure again before this is trusted")
-        warnings.append(
-            f"{len(hurt)} of {len(visits.made)} visits disturbed by other programs, {left} of them left out"
-        )
+        warnings.append(f"{len(hurt)} of {len(kept.made)} visits disturbed by other programs, {left} of them left out")
     warnings += who_share(_at_once(used, wishes.cpus))
     only = [visit for visit in used if visit.disturbed]
     if only:
@@ -382,10 +331,10 @@ def _summed(visits: Visits, plan: Plan, wishes: NeighboursWishes) -> MeasuredNei
         tuple(found),
         plan,
         wishes,
-        visits.spent_s,
-        visits.reused,
+        kept.spent_s,
+        kept.reused,
         tuple(warnings),
-        len(visits.made),
+        len(kept.made),
         len(hurt),
         again,
         footprints,

@@ -1,1 +1,1 @@
-"""Message times between real processes: ping-pong over any medium, exchanges, pairs at once, and chains of relays."""
+"""Message times between two real processes: ping-pong over any medium."""

@@ -57,19 +57,16 @@ class StreamChannel:
         while payload:
             payload = payload[self._read(payload) :]
 
-    def exchange(self, sent: memoryview, received: memoryview, rounds: int) -> None:
+    def exchange(self, sent: memoryview, received: memoryview) -> None:
         """Small messages one after the other; of larger ones whatever the buffers take, in both directions at once."""
         if len(sent) <= _SMALL_BYTES:
-            for _ in range(rounds):
-                self.send(sent)
-                self.receive(received)
+            self.send(sent)
+            self.receive(received)
             return
         with self._not_blocking():
-            poll = select.poll()
-            for _ in range(rounds):
-                self._exchange_once(poll, sent, received)
+            self._exchange(select.poll(), sent, received)
 
-    def _exchange_once(self, poll: select.poll, sent: memoryview, received: memoryview) -> None:
+    def _exchange(self, poll: select.poll, sent: memoryview, received: memoryview) -> None:
         while sent or received:
             with contextlib.suppress(BlockingIOError):
                 while sent:
@@ -123,11 +120,6 @@ class MpiChannel:
         """A receive from that rank."""
         self._world.Recv([payload, self._byte], source=self._peer)
 
-    def exchange(self, sent: memoryview, received: memoryview, rounds: int) -> None:
-        """Combined sends and receives."""
-        for _ in range(rounds):
-            self._world.Sendrecv([sent, self._byte], dest=self._peer, recvbuf=[received, self._byte], source=self._peer)
-
 
 Channel = StreamChannel | MpiChannel
 """A way to one other process and back."""
@@ -163,29 +155,26 @@ class Sampled:
     """Seconds of a batch, the median of all: where others take the PE away now and then, few batches see it."""
 
 
-def run_sample(channel: Channel, command: Mapping[str, Any], buffers: Buffers) -> Sampled:
-    """Carry out one sample at one end and say how long it took.
+class End:
+    """One end: its channels, by the number of the process at the other end, and its buffers."""
 
-    `channel`: to the other end, which carries out the same command with the other value of `first`.
-    `command`: `size_bytes`; `rounds` timed in one go, so that the clock's grain does not matter; how many such
-    `batches`; `both` for exchanges, else ping-pongs; `first` for who sends first; `start`, a moment of the monotonic
-    clock to wait for, where several pairs begin at once.
-    `buffers`: of this process.
-    """
-    size, rounds, batches = int(command["size_bytes"]), int(command["rounds"]), int(command["batches"])
-    sent, received = buffers.views(size)
-    if command.get("start"):
-        time.sleep(max(0.0, command["start"] - time.monotonic()))
-    marks = [time.perf_counter()]
-    for _ in range(batches):
-        if command["both"]:
-            channel.exchange(sent, received, rounds)
-        else:
-            bounce(channel, sent, received, rounds=rounds, first=command["first"])
-        marks.append(time.perf_counter())
-    if not buffers.same(size):
-        raise CalibrationError(f"message of {size} bytes: other bytes came back than were sent")
-    return Sampled(float(np.median(np.diff(marks))))
+    def __init__(self, channels: Mapping[int, Channel]) -> None:
+        self._channels = channels
+        self._buffers = Buffers()
+
+    def sample(self, peer: int, size_bytes: int, rounds: int, batches: int, *, first: bool) -> Sampled:
+        """Carry out one sample with a peer, which carries out the same with the other value of `first`.
+
+        `rounds` are timed in one go, so that the clock's grain does not matter; `first` says who sends first.
+        """
+        sent, received = self._buffers.views(size_bytes)
+        marks = [time.perf_counter()]
+        for _ in range(batches):
+            bounce(self._channels[peer], sent, received, rounds=rounds, first=first)
+            marks.append(time.perf_counter())
+        if not self._buffers.same(size_bytes):
+            raise CalibrationError(f"message of {size_bytes} bytes: other bytes came back than were sent")
+        return Sampled(float(np.median(np.diff(marks))))
 
 
 def bounce(channel: Channel, sent: memoryview, received: memoryview, *, rounds: int, first: bool) -> None:
@@ -197,18 +186,6 @@ def bounce(channel: Channel, sent: memoryview, received: memoryview, *, rounds: 
         else:
             channel.receive(received)
             channel.send(received)
-
-
-class End:
-    """One end: its channels, by the number of the process at the other end, and its buffers."""
-
-    def __init__(self, channels: Mapping[int, Channel]) -> None:
-        self._channels = channels
-        self._buffers = Buffers()
-
-    def sample(self, peer: int, **command: Any) -> Sampled:
-        """Carry out a sample with a peer, which carries out the same."""
-        return run_sample(self._channels[peer], command, self._buffers)
 
 
 def jobs(channels: str) -> Jobs:

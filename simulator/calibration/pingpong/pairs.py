@@ -1,9 +1,9 @@
-"""Drives pairs of real processes that exchange messages over any medium."""
+"""Drives two real processes that exchange messages over any medium."""
 
+import itertools
 import json
 import os
 import socket
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -12,8 +12,6 @@ from simulator.base.errors import CalibrationError, ScenarioError, reason
 from simulator.calibration.bench.group import Group, mpi_fault
 from simulator.calibration.pingpong.ends import SAMPLE_LIMIT_S, Sampled
 
-LEAD_S = 0.01
-"""How long before pairs begin at once their start is said, so that all are ready."""
 MAX_STRANGERS = 100
 """Connections of other processes to a socket of loopback before ours."""
 
@@ -21,72 +19,43 @@ Ends = tuple[int, int]
 """File descriptors that a process writes to and reads from."""
 
 
-class Pairs:
-    """Pairs of processes, and the message times between them.
+class Pair:
+    """The message times between the two processes of a group."""
 
-    `sides` are per pair the processes that we drive: number, number of its peer, whether it sends first.
-    """
+    def __init__(self, group: Group, *, limit_s: float = SAMPLE_LIMIT_S) -> None:
+        self.library, self._group, self._limit_s = group.library, group, limit_s
 
-    def __init__(
-        self,
-        group: Group,
-        sides: Sequence[Sequence[tuple[int, int, bool]]],
-        *,
-        library: str = "",
-        limit_s: float = SAMPLE_LIMIT_S,
-    ) -> None:
-        self.library = library
-        self._limit_s = limit_s
-        self._group = group
-        self._sides = sides
+    def sample_s(self, size_bytes: int, *, rounds: int, batches: int) -> float:
+        """Seconds one way, half of a round trip.
 
-    def sample_s(self, pattern: str, size_bytes: int, *, rounds: int, batches: int) -> float:
-        """Seconds per message.
-
-        `pattern`: `one_way`: half a round trip of the first pair; `exchange`: both of it send at once, until both have
-        received; `pairs`: half a round trip of all pairs at once, on average.
-        `size_bytes`, `rounds`, `batches`: of each message; how many ping-pongs or exchanges are timed in one go; how
-        many such batches give a median.
+        `rounds`, `batches`: how many ping-pongs are timed in one go; how many such batches give a median.
         """
-        active = self._sides if pattern == "pairs" else self._sides[:1]
-        both, command = pattern == "exchange", {"do": "sample", "size_bytes": size_bytes, "rounds": rounds}
-        command |= {"batches": batches, "both": both, "start": time.monotonic() + LEAD_S if len(active) > 1 else None}
-        commands = {
-            number: command | {"peer": peer, "first": first} for sides in active for number, peer, first in sides
-        }
-        answers = self._group.ask(commands, Sampled, limit_s=self._limit_s)
-        firsts = [number for sides in active for number, _, first in sides if first]
-        mean_s = sum(answers[number].wall_s for number in firsts) / len(firsts) / rounds
-        return mean_s if both else mean_s / 2
+        command = {"do": "sample", "size_bytes": size_bytes, "rounds": rounds, "batches": batches}
+        commands = {number: command | {"peer": 1 - number, "first": not number} for number in (0, 1)}
+        return self._group.ask(commands, Sampled, limit_s=self._limit_s)[0].wall_s / rounds / 2
 
 
 @contextmanager
-def local_pairs(medium: str, cpus: Sequence[tuple[int, int]]) -> Iterator[Pairs]:
-    """Pairs on this machine over `pipe`, `unix`, `tcp` or `mpi`, each on two of the processors."""
-    places, joined = [cpu for pair in cpus for cpu in pair], [(2 * pair, 2 * pair + 1) for pair in range(len(cpus))]
-    with start_ends(places, medium, joined=joined) as group:
-        yield Pairs(group, [[(one, other, True), (other, one, False)] for one, other in joined], library=group.library)
+def local_pair(medium: str, cpus: Sequence[int]) -> Iterator[Pair]:
+    """Two processes on two processors of this machine, joined by `pipe`, `unix`, `tcp` or `mpi`."""
+    with _started(medium, cpus) as group:
+        yield Pair(group)
 
 
-def start_ends(cpus: Sequence[int], medium: str, *, joined: Sequence[tuple[int, int]]) -> Group:
-    """A process pinned to each processor, with channels between those that are joined; see `local_pairs`."""
+def _started(medium: str, cpus: Sequence[int]) -> Group:
     if medium == "mpi":
         if fault := mpi_fault():
             raise ScenarioError(f"--between mpi: {fault}")
         return Group("ping-pong", [(cpu, "mpi") for cpu in cpus], mpi=True)
-    channels: list[dict[int, Ends]] = [{} for _ in cpus]
-    made: list[Ends] = []
+    ends: tuple[Ends, ...] = ()
     try:
-        for one, other in joined:
-            channels[one][other], channels[other][one] = both = CONNECT[medium]()
-            made += both
-        rows = [(cpu, json.dumps(own)) for cpu, own in zip(cpus, channels, strict=True)]
-        inherited = [sorted({number for ends in own.values() for number in ends}) for own in channels]
-        return Group("ping-pong", rows, inherited=inherited)
+        ends = CONNECT[medium]()
+        rows = [(cpu, json.dumps({1 - number: own})) for number, (cpu, own) in enumerate(zip(cpus, ends, strict=True))]
+        return Group("ping-pong", rows, inherited=[sorted({*own}) for own in ends])
     except OSError as error:
         raise CalibrationError(f"{medium}: {reason(error)}") from error
     finally:  # the processes keep their own: an end that is gone is noticed at the other
-        for number in {number for ends in made for number in ends}:
+        for number in {*itertools.chain(*ends)}:
             os.close(number)
 
 

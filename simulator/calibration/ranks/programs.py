@@ -385,7 +385,7 @@ def _exchange(to: StreamChannel | None, sent: stencil.Row, source: StreamChannel
     """Send to one rank and receive from another at once; at the ends of the chain only what exists."""
     there, back = sent.data.cast("B"), received.data.cast("B")
     if to is not None and source is not None:
-        StreamChannel(to.ends[0], source.ends[1]).exchange(there, back, 1)
+        StreamChannel(to.ends[0], source.ends[1]).exchange(there, back)
     elif to is not None:
         to.send(there)
     elif source is not None:

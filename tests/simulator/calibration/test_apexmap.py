@@ -74,8 +74,8 @@ def test_a_visit_reads_enough_and_draws_little():
 @pytest.mark.real
 def test_a_sweep_goes_on_where_it_was_and_visits_every_cell_equally(tmp_path):
     plan, store = sweep(), tmp_path / "visits"
-    earlier = [Visit(number, cell, 1.0, 0, 0.01) for number, cell in [*((0, k) for k in range(16)), (1, 3), (1, 9)]]
-    visits = Visits(store, subject=plan.subject, machine=HERE)
+    earlier = [Visit(number, cell, 0.01, 1.0, 0) for number, cell in [*((0, k) for k in range(16)), (1, 3), (1, 9)]]
+    visits = Visits(store, Visit, name="apexmap", subject=plan.subject, machine=HERE)
     with visits.journal:
         for visit in earlier:
             visits.keep(visit)

@@ -172,11 +172,11 @@ def test_a_budget_that_cannot_do_is_refused_at_once():
 def summed(*disturbed):
     """A campaign whose visits to its one cell were disturbed so much."""
     wishes = campaign.NeighboursWishes((0, 1), kernels=())
-    visits = campaign.Visits(None, subject={}, machine=this_machine())
+    visits = campaign.Visits(None, campaign.Visit, name="neighbours", subject={}, machine=None)
     plan = Plan(tuple(SMALL), (CellPlan((1, 1), (0, 1), 0),))
     visits.keep_plan(plan)
     for number, lost in enumerate(disturbed):
-        visits.keep(campaign.Visit(number, 0, (0, 1), 1.0, 1.0 + lost, lost, 1, 0.1))
+        visits.keep(campaign.Visit(number, 0, 0.1, (0, 1), 1.0, 1.0 + lost, lost, 1))
     return campaign._summed(visits, plan, wishes)
 
 
@@ -190,13 +190,13 @@ def test_visits_that_others_disturbed_are_left_out_and_counted():
 def test_pes_that_are_slow_together_are_said_to_share_a_core():
     """Six PEs, of which the second and the fifth are slow in some visits, and the third in others."""
     cell, pes = CellPlan((1,) * 6, tuple(range(6)), 0), (0, 1, 2, 3, 4, 5)
-    visits = campaign.Visits(None, subject={}, machine=this_machine())
+    visits = campaign.Visits(None, campaign.Visit, name="neighbours", subject={}, machine=None)
     plan = Plan(tuple(SMALL), (cell,))
     visits.keep_plan(plan)
     for number in range(12):
         slow = (1, 4) if 3 <= number < 8 else (2,) if number == 9 else ()
         each_s = tuple(1.5 if pe in slow else 1.0 + 0.01 * pe for pe in pes)
-        visits.keep(campaign.Visit(number, 0, pes, 1.0, each_s[0], 0.0, 1, 0.1, 10.0 * number, each_s))
+        visits.keep(campaign.Visit(number, 0, 0.1, pes, 1.0, each_s[0], 0.0, 1, 10.0 * number, each_s))
     wishes = campaign.NeighboursWishes((2, 3, 4, 5, 8, 9), kernels=())
     (line,) = campaign._summed(visits, plan, wishes).warnings
     assert line.startswith("PEs cpu3 and cpu8 (5) seem to share a core: in so many of 12 runs at once")
