@@ -5,20 +5,10 @@ from typing import TYPE_CHECKING
 from simulator.base.faces import face
 
 if TYPE_CHECKING:
-    from simulator.characterisation.costs.calibration import (
-        calibrate_resource as calibrate_resource,
-        kept_here as kept_here,
-        known_here as known_here,
-        runs_beside as runs_beside,
-    )
-    from simulator.characterisation.costs.vectors import times_of_model as times_of_model
-    from simulator.characterisation.study import (
-        Characterised as Characterised,
-        Judged as Judged,
-        characterise as characterise,
-        make_subject as make_subject,
-    )
-    from simulator.models.resource import METHODS as METHODS
-    from simulator.programs.graphs.nodes import total_ruv as total_ruv
+    from simulator.characterisation.costs.calibration import calibrate_resource, kept_here, known_here, runs_beside
+    from simulator.characterisation.costs.vectors import times_of_model
+    from simulator.characterisation.study import Characterised, Judged, characterise, make_subject
+    from simulator.models.resource import METHODS
+    from simulator.programs.graphs.nodes import total_ruv
 else:
     __all__, __dir__, __getattr__ = face(__name__)

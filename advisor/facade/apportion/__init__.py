@@ -31,49 +31,41 @@ from typing import TYPE_CHECKING
 from simulator import faces
 
 if TYPE_CHECKING:
-    from advisor.advise.recommendation import Recommendation as Recommendation
-    from advisor.facade.asking import (
-        advise as advise,
-        load as load,
-        measure as measure,
-        save as save,
-        simulate as simulate,
-        verify as verify,
-        what_if as what_if,
-    )
-    from advisor.facade.mapping import Mapped as Mapped, map as map  # noqa: A004 - `ap.map`
-    from advisor.figures import plot as plot
-    from advisor.verification.check import Verified as Verified
-    from advisor.whatif import WhatIf as WhatIf
+    from advisor.advise.recommendation import Recommendation
+    from advisor.facade.asking import advise, load, measure, save, simulate, verify, what_if
+    from advisor.facade.mapping import Mapped, map
+    from advisor.figures import plot
+    from advisor.verification.check import Verified
+    from advisor.whatif import WhatIf
     from simulator import (
-        PE as PE,
-        Application as Application,
-        ApportionError as ApportionError,
-        CalibrationError as CalibrationError,
-        Configuration as Configuration,
-        Link as Link,
-        LinkModel as LinkModel,
-        Load as Load,
-        LoadTrace as LoadTrace,
-        Network as Network,
-        Node as Node,
-        Nodes as Nodes,
-        Platform as Platform,
-        Repartition as Repartition,
-        RunSet as RunSet,
-        Scenario as Scenario,
-        ScenarioError as ScenarioError,
-        SpeedBand as SpeedBand,
-        balance as balance,
-        bus as bus,
-        busy as busy,
-        mesh as mesh,
-        nodes as nodes,
-        read_trace as read_trace,
-        star as star,
-        torus as torus,
-        tree as tree,
-        uniform as uniform,
+        PE,
+        Application,
+        ApportionError,
+        CalibrationError,
+        Configuration,
+        Link,
+        LinkModel,
+        Load,
+        LoadTrace,
+        Network,
+        Node,
+        Nodes,
+        Platform,
+        Repartition,
+        RunSet,
+        Scenario,
+        ScenarioError,
+        SpeedBand,
+        balance,
+        bus,
+        busy,
+        mesh,
+        nodes,
+        read_trace,
+        star,
+        torus,
+        tree,
+        uniform,
     )
 else:
     __all__, __dir__, __getattr__ = faces.face(__name__)
