@@ -37,7 +37,7 @@ CLOCKS = {
 
 LINES = {
     "simulator/base": (5_129, 3_727),
-    "simulator/models": (11_949, 11_749),
+    "simulator/models": (11_926, 11_749),
     "simulator/load_traces": (2_050, 2_030),
     "simulator/platform": (5_365, 4_955),
     "simulator/programs": (9_051, 9_051),
@@ -46,9 +46,9 @@ LINES = {
     "simulator/engines": (13_189, 12_687),
     "simulator/results": (4_704, 4_282),
     "simulator/experiments": (1_721, 1_601),
-    "simulator/calibration": (15_122, 14_349),
-    "simulator/characterisation": (5_060, 4_600),
-    "simulator/__init__.py advisor/__init__.py advisor/facade": (891, 898),
+    "simulator/calibration": (14_848, 14_349),
+    "simulator/characterisation": (5_043, 4_600),
+    "simulator/__init__.py advisor/__init__.py advisor/facade": (816, 898),
     "advisor/advise": (10_036, 8_687),
     "advisor/verification advisor/whatif": (3_939, 3_658),
     "advisor/quickstart advisor/cluster": (1_145, 900),
