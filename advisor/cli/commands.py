@@ -10,7 +10,6 @@ import typer
 from typer.core import TyperGroup
 
 from advisor.cli import ending
-from advisor.cli.renamed import OLD
 from simulator import ApportionError
 
 TASKS = {
@@ -186,7 +185,6 @@ def run(arguments: list[str]) -> int:
     from typer.exceptions import TyperException
 
     _check_words(arguments)
-    _check_old(arguments)
     try:
         return int(root()(arguments, prog_name="apportion", standalone_mode=False) or 0)
     except TyperException as error:
@@ -195,13 +193,6 @@ def run(arguments: list[str]) -> int:
         return 2
     except typer.Abort:
         return 130
-
-
-def _check_old(arguments: list[str]) -> None:
-    """Refuse a name of before with the line of now."""
-    for old in (" ".join(arguments[:2]), *arguments[:1]):
-        if old in OLD:
-            raise ApportionError(f"`apportion {old}` is now: apportion {OLD[old]}")
 
 
 def _check_words(arguments: list[str]) -> None:

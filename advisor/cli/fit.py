@@ -11,7 +11,7 @@ import simulator
 from advisor.cli.declared import Given, Only, argument, is_given, only_with, only_without, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import allocation_blocks, lines, plan_blocks
-from advisor.cli.options import APP, LEVEL, VERSION, Level, Plot, Seed, above_0, file, named_values, whole_numbers
+from advisor.cli.options import APP, LEVEL, VERSION, Level, Seed, above_0, file, named_values, whole_numbers
 from advisor.cli.outputs import finish, show
 from advisor.cli.progress import goes_on, of_time
 from simulator import CalibrationError, ScenarioError, blocks, calibration, documents, files, units
@@ -62,7 +62,6 @@ class Formulas:
     )
     application: Annotated[str | None, APP, FORMULA] = None
     version: Annotated[str | None, VERSION, FORMULA, Only(("with a run history",), _runs_of)] = None
-    plot: Annotated[Plot, FORMULA] = None
 
 
 @dataclass(frozen=True)
@@ -162,18 +161,17 @@ def fit(
     else:
         named: Any = {name: getattr(formulas, name) for name in ("method", "application", "version")}
         by_formula = calibration.fit_table(runs, formulas.formula, responses=formulas.response or (), **named)
-        _finish(by_formula, output, formulas.plot)
+        _finish(by_formula, output)
 
 
-def _finish(fitted: "calibration.RuntimeFit", output: Path | None, plot: Path | None) -> None:
+def _finish(fitted: "calibration.RuntimeFit", output: Path | None) -> None:
     from advisor.report.models import fit_page
 
     formulas = {part.response: part.formula.text for part in fitted.model.parts}
     written = {} if output is None else {"Model": str(output)}
     page = fit_page(fitted.diagnostics, formulas, fitted.model.warnings)
     write = partial(calibration.save_runtime_fit, fitted)
-    drawn = None if plot is None else lambda: simulator.plots.runtime_fit(fitted.model, fitted.runs).save(plot)
-    finish(fitted.to_dict(), page, output, write=write, more=drawn, said=written)
+    finish(fitted.to_dict(), page, output, write=write, said=written)
 
 
 def _plan(cluster: Path, planned: Planned, budget: str | None, output: Path | None) -> None:

@@ -19,7 +19,6 @@ import simulator
 from advisor.cli import asked, signs
 from advisor.cli.options import PRINTED, gave_json
 from advisor.cli.progress import say_compiling
-from advisor.cli.renamed import OLD
 from simulator import ApportionError, ScenarioError, WriteError, blocks, files
 
 WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "store", "table", "kept")
@@ -153,9 +152,6 @@ def _check_ours(folder: Path, name: str) -> list[str]:
         return []
     manifest = _manifest(folder)
     whose = _whose(manifest)
-    if whose is None and (before := str(manifest.get("command"))) in OLD:
-        was = f"of `apportion {before}` of an older version, which is now: apportion {OLD[before]}"
-        raise ScenarioError(f"--output: {folder} holds results {was}; name another folder")
     if whose is None:
         raise ScenarioError(f"--output: {folder} holds {inside[0]}, which is no result of ours; name a new folder")
     if whose != name and not {whose, name} <= set(REPLACED):

@@ -9,7 +9,7 @@ import simulator
 from advisor.cli.declared import argument, only_without, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import lines, warned
-from advisor.cli.options import COLUMN, LENGTH, Plot
+from advisor.cli.options import COLUMN, LENGTH
 from advisor.cli.outputs import show
 from simulator import ScenarioError, blocks, models, units
 
@@ -32,11 +32,10 @@ def trace(
     path: Path = argument("A load trace (traces/README.md).", metavar="TRACE.csv", **INPUT),
     column: Annotated[str | None, COLUMN] = None,
     resample: str | None = option("Make equal steps of this length first, such as 1s."),
-    plot: Plot = None,
 ) -> None:
     """Least and greatest mean load seen over every window length, what they predict for runs, and whether they held.
 
-    Example: apportion lab trace load.csv --window 60s --history 2min,4min,16min --study --plot study.png
+    Example: apportion lab trace load.csv --window 60s --history 2min,4min,16min --study
     """
     from simulator.load_traces import in_samples, predicted_runs, regular_load
 
@@ -47,15 +46,13 @@ def trace(
     if windows.study:
         if not lengths:
             raise ScenarioError("--study needs --history, such as 2min,4min; give it")
-        _study(found, lengths, step_s, width, plot)
+        _study(found, lengths, step_s, width)
         return
     if len(lengths) > 1:
         raise ScenarioError(f"--history is {windows.history!r}; give one length, or add --study")
     length = lengths[0] if lengths else found.values.size
     curves = models.build_load_functions(found, window=width, history=length)
     ideals = [units.parse_duration(text, field="--ideal") for text in ideal.split(",")] if ideal else []
-    if plot is not None:
-        simulator.plots.load_functions(curves).save(plot)
     asked = {"step_s": step_s, "window": width, "history": length}
     runs, columns = predicted_runs(curves, ideals), ("t_s", "l_min", "l_max")
     document = asked | {name: getattr(curves, name).tolist() for name in columns} | {"runs": runs}
@@ -76,18 +73,10 @@ def _ends(run_s: float | None) -> str:
     return "never ends" if run_s is None else f"{run_s:.4g} s"
 
 
-def _study(
-    found: "simulator.LoadTrace",
-    lengths: list[int],
-    step_s: float,
-    width: int,
-    plot: Path | None,
-) -> None:
+def _study(found: "simulator.LoadTrace", lengths: list[int], step_s: float, width: int) -> None:
     from simulator.load_traces import load_study
 
     rows = load_study(found, lengths, window=width)
-    if plot is not None:
-        simulator.plots.load_study(rows, step_s=step_s).save(plot)
     about = {"step_s": step_s, "window": width}
     cells = [
         (

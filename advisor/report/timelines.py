@@ -46,8 +46,6 @@ MOST_NAMED = 2
 MOST_ROWS = 12
 BAD = 0.95
 """Share of all runs that a bad one takes longer than."""
-COMPUTING = {"compute", "farm"}
-"""Operations that are computing; others are messages, disks and barriers."""
 WORDS = {
     "computing": "computing",
     "farm": "working for a farm",
@@ -338,13 +336,12 @@ def _blocks(shown: Sequence[Timeline]) -> Iterator[blocks.Block]:
     yield blocks.Text(f"{first.configuration}: {waits_text(first.waits_for)}.")
     same = "; the same draws for every configuration" if others and drawn else ""
     yield blocks.Text(f"This is {nearest}{same}.", quiet=True)
-    if max(len(one.processes) for one in shown) > MOST_PROCESSES:
-        drawn_of = plots.runs([run_rows(first, first.configuration, most=MOST_PROCESSES)])
-        said = f"{len(first.processes)} processes, gathered: height: part of a row's processes that compute."
-        yield blocks.Figure(drawn_of, f"Simulated run of {first.configuration}; {said}")
-    else:
-        data = {"timelines": [_widget(one) for one in shown], "moments": first.moments}
-        yield blocks.Widget("gantt", "Timeline", data, (_still(first),))
+    many = max(len(one.processes) for one in shown) > MOST_PROCESSES
+    said = f"{len(first.processes)} processes{', gathered' if many else ''}"
+    caption = f"Simulated run of {first.configuration}; {said}: height: part of a row's processes that compute."
+    still = blocks.Figure(plots.runs([run_rows(first, first.configuration, most=MOST_PROCESSES)]), caption)
+    data = {"timelines": [_widget(one) for one in shown], "moments": first.moments}
+    yield still if many else blocks.Widget("gantt", "Timeline", data, (still,))
     for one in shown:
         waits = waits_table(one.waits_for, f"What the predicted makespan of {one.configuration} waits for")
         yield waits if one is first else blocks.Folded(f"{one.configuration}: {waits_text(one.waits_for)}", (waits,))
@@ -357,29 +354,6 @@ def _widget(one: Timeline) -> dict[str, Any]:
     loads = [{**load, "pe": wording.clean(load["pe"])} for load in plain["loads"]]
     left = {"replications", "moments", "waits_for", "nodes"}
     return {name: value for name, value in plain.items() if name not in left} | names | {"loads": loads}
-
-
-def _still(one: Timeline) -> blocks.Block:
-    """The figure for paper and for those without scripts."""
-    path = [
-        (process, begin * one.second, end * one.second)
-        for process, begin, end in zip(*[iter(one.path)] * 3, strict=True)
-    ]
-    drawn = plots.timeline(list(_operations(one)), path=path)
-    said = f"Simulated run of {one.configuration}. Gaps: waiting. Line: the critical path. Dotted: the makespan."
-    return blocks.Figure(drawn, said)
-
-
-def _operations(one: Timeline) -> Iterator[dict[str, Any]]:
-    for process in range(len(one.processes)):
-        for kind, start, end in _bars_of(one, process):
-            yield {
-                "process": process,
-                "pe": one.pes[one.processes[process]],
-                "operation": kind,
-                "start_s": start * one.second,
-                "end_s": end * one.second,
-            }
 
 
 def _bars_of(one: Timeline, process: int) -> Iterator[tuple[str, int, int]]:
@@ -412,7 +386,7 @@ def run_rows(one: Timeline, title: str, *, most: int, mean_s: float | None = Non
 
 def _covered(one: Timeline, process: int, moments: float, *, computing: bool) -> Any:
     """Which part of each stretch of time a process computes, or does something else."""
-    bars = [(start, end) for kind, start, end in _bars_of(one, process) if (kind in COMPUTING) is computing]
+    bars = [(start, end) for kind, start, end in _bars_of(one, process) if (kind in plots.COMPUTING) is computing]
     return plots.coverage_of(bars, moments)
 
 

@@ -8,7 +8,7 @@ import re
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMN_IN", "NOTHING", "Drawing", "figure_kind"]
 
-Entry = Mapping[str, Any]
-"""A part of a result document: plain data."""
 Panel = Callable[[Any], None]
 """What draws on axes of matplotlib."""
 
@@ -110,8 +108,6 @@ class Drawing:
     """What it shows, for a screen reader."""
     heights_in: tuple[float, float] = (3.0, 2.2)
     """On a page, and in a column of a paper."""
-    tooltips: Mapping[str, str] = field(default_factory=dict)
-    """What a reader sees who points at an artist, by its id."""
     shared: bool = True
     """Whether all panels have the same axis below."""
 
@@ -145,7 +141,7 @@ class Drawing:
         shape = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
         width, height = shape.groups() if shape else ("440", "300")
         body = text[text.index(">", text.index("<svg")) + 1 : text.rindex("</svg>")]
-        body = re.sub(r"<[^>]*>", lambda tag: _own(tag[0], name=name, titles=self.tooltips), body)
+        body = re.sub(r"<[^>]*>", lambda tag: _own(tag[0], name=name), body)
         body = re.sub(r"\s*\n\s*", "\n", body)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" class="figure" '
@@ -243,10 +239,10 @@ def series(place: int) -> str:
     return str(colours[place % len(colours)])
 
 
-def _own(tag: str, *, name: str, titles: Mapping[str, str]) -> str:
-    """One tag of matplotlib's with our ids, colours and font; a group keeps no id, but may get a tooltip."""
-    if group := re.fullmatch(r'<g id="([^"]*)">', tag):
-        return f"<g><title>{html.escape(titles[group[1]])}</title>" if group[1] in titles else "<g>"
+def _own(tag: str, *, name: str) -> str:
+    """One tag of matplotlib's with our ids, colours and font; a group keeps no id."""
+    if re.fullmatch(r'<g id="[^"]*">', tag):
+        return "<g>"
     tag = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", tag)
     tag = re.sub(r"font-family: [^;\"]*", "font-family: var(--ap-font, sans-serif)", tag)
     return re.sub(r"#[0-9a-f]{6}\b", lambda colour: _VARIABLES.get(colour[0], colour[0]), tag)

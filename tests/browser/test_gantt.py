@@ -152,7 +152,7 @@ def test_the_critical_path_is_switched_and_bars_are_told(opened):
 @pytest.mark.slow
 def test_paper_and_readers_without_scripts_have_the_still_figure(opened):
     page = opened()
-    still = page.get_by_role("img", name="Timeline of one replication", include_hidden=True)
+    still = page.get_by_role("img", name="Runs one above the other", include_hidden=True)
     assert not still.is_visible()
     page.emulate_media(media="print")
     assert still.is_visible()

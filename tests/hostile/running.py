@@ -75,7 +75,6 @@ class Ending:
         lines = self.said.splitlines()
         found = [] if self.exit in case.exits else [f"exit {self.exit} where {case.exits} is right"]
         found += [f"{word} on standard error" for word in DAMAGE if word in self.said]
-        found += ["the command has another name now"] if "` is now: apportion " in self.said else []
         if self.exit == 2:
             errors = [line for line in lines if line.startswith("error: ")]
             found += [] if errors else ["no line that begins with error:"]

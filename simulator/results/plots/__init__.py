@@ -6,10 +6,10 @@ nothing to draw the drawing is false.
 """
 
 from simulator.base.figures import COLUMN_IN, Drawing, figure_kind
-from simulator.results.plots.answer import Run, RunRow, coverage_of, runs, shares
-from simulator.results.plots.fits import memory, memory_fit, neighbours, network, process_counts, runtime, runtime_fit
+from simulator.results.plots.answer import COMPUTING, Run, RunRow, coverage_of, runs, shares, timeline
+from simulator.results.plots.fits import memory, memory_fit, neighbours, network, process_counts, runtime
 from simulator.results.plots.jobs import busy, pes, waits
-from simulator.results.plots.loads import load, load_functions, load_study
+from simulator.results.plots.loads import load
 from simulator.results.plots.outcome import (
     Apart,
     Checked,
@@ -26,10 +26,10 @@ from simulator.results.plots.outcome import (
 )
 from simulator.results.plots.speeds import Curve, CurvePoint, builders, kernels, speed
 from simulator.results.plots.things import plot
-from simulator.results.plots.timelines import timeline
 
 __all__ = [
     "COLUMN_IN",
+    "COMPUTING",
     "Apart",
     "Checked",
     "Curve",
@@ -49,8 +49,6 @@ __all__ = [
     "gains",
     "kernels",
     "load",
-    "load_functions",
-    "load_study",
     "makespans",
     "memory",
     "memory_fit",
@@ -62,7 +60,6 @@ __all__ = [
     "process_counts",
     "runs",
     "runtime",
-    "runtime_fit",
     "sensitivity",
     "shares",
     "speed",

@@ -1,8 +1,9 @@
 """The answer as a picture: who gets how much, runs one above the other, all that was verified."""
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 BINS: Final = 200
 """Stretches of time that a row of a run is drawn in."""
+MOST_PROCESSES: Final = 48
+COMPUTING: Final = ("compute", "farm")
+"""Operations that are computing; others are messages, disks and barriers."""
 LEVELS: Final = 64
 """Heights of a row that a reader can tell apart."""
 _HATCH: Final = "////"
@@ -154,6 +158,27 @@ def runs(every: Sequence[Run]) -> Drawing:
     said = "; ".join(f"{one.title}: {units.show_duration(one.makespan_s)}" for one in every)
     high = 0.65 + sum(0.3 + 0.2 * len(one.rows) for one in every)
     return Drawing("runs", "Runs one above the other", {"all": partial(_draw_runs, every=every)}, said, (high, high))
+
+
+def timeline(entries: Sequence[Mapping[str, Any]]) -> Drawing:
+    """Draw one run by its operations, a row for each process; the first ones of many.
+
+    `entries`: one per operation, see `RunSet.timeline`.
+    """
+    bars = defaultdict[tuple[int, bool], list[tuple[float, float]]](list)
+    pes = {int(one["process"]): str(one["pe"]) for one in entries}
+    for one in entries:
+        bars[int(one["process"]), one["operation"] in COMPUTING].append((one["start_s"], one["end_s"]))
+    makespan_s, alone = max((float(one["end_s"]) for one in entries), default=0.0), len({*pes.values()}) == len(pes)
+    rows = tuple(
+        RunRow(
+            pes[process] if alone else f"{pes[process]}, process {process}",
+            *(coverage_of(bars[process, computing], makespan_s) for computing in (True, False)),
+        )
+        for process in sorted(pes)[:MOST_PROCESSES]
+    )
+    part = "" if len(rows) == len(pes) else f"The first {len(rows)} of {len(pes)} processes"
+    return replace(runs([Run(part or "Makespan of one run", makespan_s, rows)]), kind="timeline") if rows else NOTHING
 
 
 def _draw_runs(axes: "Axes", *, every: Sequence[Run]) -> None:

@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from simulator.models.network import FittedForm
     from simulator.models.network.file import NetworkFile
     from simulator.models.process_count.file import AllocationFit
-    from simulator.models.regression.runs import Runs
     from simulator.models.regression.runtime_model import RuntimeModel
 
 
@@ -49,41 +47,6 @@ def memory_fit(columns: "Mapping[str, Floats]", modelled_s: "Floats", *, title: 
 
     panels: dict[str, Panel] = {"times": against, **{name: partial(off, name=name) for name in _AXES}}
     return Drawing("fit", title, panels, title, (8.0, 2.2), shared=False)
-
-
-def runtime_fit(model: "RuntimeModel", runs: "Mapping[str, Runs]") -> Drawing:
-    """Draw observation over prediction with 90 % bands, and relative residuals, of each response."""
-    panels = dict[str, Panel]()
-    for part in model.parts:
-        own = runs[part.response]
-        panels[part.response] = partial(_draw_observed, model=model, own=own, response=part.response)
-        panels[f"residuals of {part.response}"] = partial(
-            _draw_observed, model=model, own=own, response=part.response, residuals=True
-        )
-    said = ", ".join(panels)
-    return Drawing("fit", "Observed over predicted run times", panels, said, (3.0 * len(panels), 2.6), shared=False)
-
-
-def _draw_observed(axes: "Axes", *, model: "RuntimeModel", own: "Runs", response: str, residuals: bool = False) -> None:
-    import numpy as np
-
-    from simulator.models.regression.runs import cells_of
-
-    cells = cells_of(own)
-    part = next(one for one in model.parts if one.response == response)
-    found = replace(model, parts=(part,), correlation=np.eye(1), warnings=()).predict(cells.columns())
-    mean = found.mean_s[cells.cell_of_run]
-    if residuals:
-        axes.axhline(0, lw=1, color=INK)
-        axes.plot(mean, (own.times_s / mean - 1) * 100, ".", color=series(0))
-        axes.set(xlabel="predicted, s", ylabel="residual, % of the prediction", xscale="log")
-        return
-    order = np.argsort(found.mean_s)
-    at, band = found.mean_s[order], found.prediction_s[order]
-    axes.fill_between(at, band[:, 0], band[:, 1], color=series(0), alpha=0.25, lw=0, label="90 % of runs")
-    axes.plot(at, at, lw=1, color=series(0))
-    axes.plot(mean, own.times_s, ".", color=series(1), label="runs")
-    axes.set(xlabel="predicted, s", ylabel=f"{response}: observed, s", xscale="log", yscale="log")
 
 
 def network(found: "NetworkFile", *, every: bool = False) -> Drawing:

@@ -11,9 +11,6 @@ from simulator.base.figures import NOTHING, Drawing, Panel, label, number, serie
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from simulator.load_traces.study import StudyRow
-    from simulator.models.load_functions import LoadFunctions
-
 _STRETCHES: Final = 200
 _LEGIBLE: Final = 60
 """Steps that a figure of this width can show one by one."""
@@ -85,35 +82,6 @@ def _draw(
     axes.set(xlim=(edges[0], edges[-1]), ylim=(0, top * 1.12 or 1), xlabel=below, ylabel=what)
     axes.grid(axis="y")
     in_clock_time(axes, start)
-
-
-def load_functions(found: "LoadFunctions") -> Drawing:
-    """Draw the least and the greatest mean load over the window length."""
-
-    def draw(axes: "Axes") -> None:
-        axes.plot(found.t_s, found.l_max, label="l_max", color=series(1))
-        axes.plot(found.t_s, found.l_min, label="l_min", color=series(0))
-        axes.fill_between(found.t_s, found.l_min, found.l_max, color=series(0), alpha=0.15)
-        axes.set(xlabel="window length in s", ylabel="mean load", xlim=(0, found.t_s[-1]), ylim=(0, None))
-
-    return Drawing("functions", "Load functions", {"all": draw}, "least and greatest mean load", (3.0, 2.2))
-
-
-def load_study(rows: "Sequence[StudyRow]", *, step_s: float) -> Drawing:
-    """Draw hit ratio and distance of the curves over the history length."""
-    lengths = [row.history * step_s for row in rows]
-    columns = {
-        "later loads within, %": [100 * row.hit_ratio for row in rows],
-        "l_max - l_min": [row.width for row in rows],
-    }
-
-    def draw(axes: "Axes", text: str) -> None:
-        axes.plot(lengths, columns[text], "o-", color=series(list(columns).index(text)))
-        below = f"history in s (window {rows[0].window * step_s:g} s)"
-        axes.set(xlabel=below, ylabel=text, ylim=(0, 105 if text.endswith("%") else None))
-
-    panels: dict[str, Panel] = {text: partial(draw, text=text) for text in columns}
-    return Drawing("study", "Load study", panels, ", ".join(columns), (4.0, 1.9))
 
 
 def in_clock_time(axes: "Axes", start: str, *, most: int = 7) -> None:

@@ -5,8 +5,7 @@ import time
 
 import pytest
 
-from advisor.cli.commands import LEAVES, TASKS, TOP
-from advisor.cli.renamed import OLD
+from advisor.cli.commands import TASKS, TOP
 from tests.support.command_line import APPORTION, apportion, apportion_here
 
 
@@ -67,15 +66,6 @@ def test_every_command_has_help_with_an_example():
     for command in commands_of():
         for words in [(command, below) for below in commands_of(command)] or [(command,)]:
             assert " ".join(("apportion", *words)) in apportion(*words, "--help").stdout, words
-
-
-def test_a_name_of_before_is_answered_with_the_line_of_now():
-    for old, line in OLD.items():
-        done = apportion_here(*old.split(), "x")
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr == f"error: `apportion {old}` is now: apportion {line}\n"
-        assert old not in LEAVES
-        assert {line.split()[0], " ".join(line.split()[:2])} & {*LEAVES}
 
 
 def test_a_file_is_no_subcommand_of_jobs(tmp_path):

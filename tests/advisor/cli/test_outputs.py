@@ -190,12 +190,6 @@ def test_a_folder_with_files_of_others_is_no_output(tmp_path, name, manifest):
     assert (tmp_path / "scenario.yaml").read_text() == "mine"
 
 
-def test_a_folder_of_an_older_version_is_refused_by_name(tmp_path):
-    (tmp_path / "manifest.json").write_text('{"format": 1, "kind": "results", "command": "reproduce"}')
-    with pytest.raises(ScenarioError, match=r"`apportion reproduce` of an older version, which is now: apportion lab"):
-        COMMANDS["lab reproduce"][0](output=tmp_path)
-
-
 def test_results_that_were_measured_are_not_replaced_by_another_command(tmp_path):
     for name, other in itertools.product(WRITERS, ("verify", "cluster", "quickstart", "whatif")):
         (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "kind": "results", "command": other}))
