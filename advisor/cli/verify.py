@@ -42,7 +42,7 @@ def verify(
     apportion verify out/quickstart/scenario.yaml --budget 60s
     """
     from advisor.report.html import render_page
-    from advisor.report.verification import page_with_scorecard
+    from advisor.report.verification import verification_page
     from advisor.verification.applications import parse_command
     from advisor.verification.asking import check_document, plan_verification
     from advisor.verification.check import verify as check
@@ -62,7 +62,7 @@ def verify(
         said = of_time(plan.budget_s)
         with goes_on(f"{kept} keeps every run made", kept):
             found = check(plan, kept=kept, on_progress=lambda _, share: said("verify", share))
-        page = page_with_scorecard(found, (next_line("verify", "really run again", budget=budget),))
+        page = verification_page(found, (next_line("verify", "really run again", budget=budget),))
 
         def write(folder: Path) -> None:
             files.set_aside(folder, ("verification.json", "report.html"))

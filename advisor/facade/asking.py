@@ -19,7 +19,7 @@ from advisor.facade.kept import kept_in
 from advisor.report import simulation
 from advisor.report.advice import page_of_advice, save_advice
 from advisor.report.html import render_page
-from advisor.report.verification import page_with_scorecard
+from advisor.report.verification import verification_page
 from advisor.report.whatif import whatif_page
 from advisor.verification.asking import plan_verification
 from advisor.verification.check import Verified
@@ -271,7 +271,7 @@ def verify(
         found = run_plan(plan, kept=None, on_progress=lambda _found, _share: None)
         if place is not None:
             files.write_json(place / "verification.json", documents.to_dict(found))
-            files.write_text(place / "report.html", render_page(page_with_scorecard(found, ())))
+            files.write_text(place / "report.html", render_page(verification_page(found)))
     return found
 
 

@@ -7,32 +7,15 @@ from advisor.report.origin import head, machine_section, provenance_section
 from advisor.report.picture import called, columns, measured_figure, plain_shares, who_figure
 from advisor.report.verdict import verdict
 from advisor.verification.check import Verified, VerifiedConfiguration
-from simulator import blocks, intervals, plots, units
-from simulator.calibration import Comparison, Coverage, coverage, kept_comparisons
+from simulator import blocks, plots, units
+from simulator.calibration import Coverage
 
 NOW = ("as-now", "equal", "one-per-core")
 """What people run now, by name."""
-SUBJECTS = {
-    "kernel": "runs of our kernels",
-    "command": "runs of a command",
-    "allocation": "allocations",
-    "regression": "run-time models",
-}
-"""Kinds of predictions."""
 
 
-def page_with_scorecard(verified: Verified, run: tuple[blocks.Command, ...]) -> blocks.Page:
-    """The page of what was verified on this machine just now, with all that was verified here before."""
-    return verification_page(verified, scorecard_section(kept_comparisons(), level=verified.level), run)
-
-
-def verification_page(
-    verified: Verified, scorecard: blocks.Section | None = None, run: tuple[blocks.Command, ...] = ()
-) -> blocks.Page:
-    """Predicted, really run, judged.
-
-    `scorecard`: of all that was verified on this machine.
-    """
+def verification_page(verified: Verified, run: tuple[blocks.Command, ...] = ()) -> blocks.Page:
+    """Predicted, really run, judged."""
     machine = verified.provenance.machine
     return blocks.Page(
         title=f"{wording.asked(verified.application)}, really run",
@@ -41,7 +24,6 @@ def verification_page(
             verification_section(
                 verified.configurations, verified.recommended, level=verified.level, coverage=verified.intervals
             ),
-            *filter(None, [scorecard]),
             machine_section(machine),
             provenance_section(verified.provenance, None),
         ),
@@ -179,54 +161,3 @@ def _times(entries: Sequence[VerifiedConfiguration], interval: str) -> dict[str,
 
 def _holds(one: VerifiedConfiguration) -> str:
     return {None: wording.NOTHING, True: "yes", False: "no"}[one.interval_holds]
-
-
-# The scorecard of this machine: all that was predicted here and really run, and which intervals held
-
-
-def scorecard_section(found: Sequence[Comparison], *, level: float = intervals.LEVEL) -> blocks.Section | None:
-    """How often intervals held, in all and by kind; None of nothing."""
-    if not found:
-        return None
-    shown = (
-        blocks.Text(summary_text(found, level=level)),
-        _kinds(found, level),
-        _note(found, level),
-    )
-    return blocks.Section("scorecard", "Scorecard of this machine", shown)
-
-
-def summary_text(found: Sequence[Comparison], *, level: float) -> str:
-    """All predictions in one sentence."""
-    sittings = len({one.sitting for one in found})
-    said = f"{wording.counted(len(found), 'prediction')} in {wording.counted(sittings, 'sitting')} really run here"
-    stated = [one for one in found if one.stated]
-    held = sum(bool(one.holds(level)) for one in stated)
-    if not stated:
-        return f"{said}; none of them stated an interval."
-    return f"{said}: {wording.level_text(level)} intervals held {held} of {len(stated)}."
-
-
-def _kinds(found: Sequence[Comparison], level: float) -> blocks.Table:
-    """How often intervals held, by kind of prediction."""
-    rows = [
-        [
-            SUBJECTS.get(one.kind, one.kind),
-            str(one.seen.cases),
-            wording.NOTHING if one.seen.held is None else wording.held_text(one.seen.held),
-            *(
-                wording.NOTHING if value is None else f"{value:.1f} %"
-                for value in (one.seen.median_half_width_percent, one.seen.median_error_percent)
-            ),
-        ]
-        for one in coverage(found, level=level).kinds
-    ]
-    head = ["predicted", "cases", "held", "half-width", "error"]
-    return blocks.table(f"{wording.level_text(level)} intervals of the mean, medians", head, rows)
-
-
-def _note(found: Sequence[Comparison], level: float) -> blocks.Text:
-    """What to know before the shares are read, and lasting errors."""
-    biases = [group.bias.text for group in coverage(found, level=level).groups if group.bias]
-    said = "".join(f" A bias was seen: {text}." for text in dict.fromkeys(biases))
-    return blocks.Text(wording.HELD_NOTE + said, quiet=True)

@@ -13,10 +13,9 @@ from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.html import render_page
 from advisor.report.illustrated import NOTHING, illustration
 from advisor.report.jobs import SettingFacts, figures, jobs_page, ran_jobs
-from advisor.report.verification import scorecard_section, verification_page
+from advisor.report.verification import verification_page
 from advisor.verification.check import Verified
 from simulator import Estimates, Policy, blocks, load_scenario, make_stream, run_jobs
-from simulator.calibration import Comparison
 from tests.support.illustrated import TUTORIAL, simulated_page
 from tests.support.jobs_documents import advised, compared
 from tests.support.made import made
@@ -70,22 +69,8 @@ def rendered(shown):
 
 
 def page_of_verification():
-    """What `verify -o` writes on a machine where other advice was verified before."""
-    return rendered(verification_page(made(Verified, verified_document()), scorecard_section(comparisons())))
-
-
-def comparisons(count=18):
-    """Predictions of known truth: every sixth is missed."""
-    return tuple(
-        Comparison(
-            *("kernel", "dgemm", "speeds.json", "ab", f"functional, n = {1000 + 100 * place}", 0.9, 2.0, 1.9, 2.1, 7),
-            measured_median_s=2.0 * (1.3 if place % 6 == 5 else 1 + 0.01 * (place % 5 - 2)),
-            median_sd=0.01,
-            sitting=f"sitting {place // 3}",
-            made=f"2026-03-{1 + place // 3:02d}T10:11:12+00:00",
-        )
-        for place in range(count)
-    )
+    """What `verify -o` writes of an advice."""
+    return rendered(verification_page(made(Verified, verified_document())))
 
 
 def page_of_whatif():

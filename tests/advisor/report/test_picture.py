@@ -1,4 +1,4 @@
-"""What pages open with: picture, lines to run, verdict; the scorecard; the same picture in a notebook."""
+"""What pages open with: picture, lines to run, verdict; the same picture in a notebook."""
 
 import re
 from dataclasses import replace
@@ -11,11 +11,9 @@ from advisor.report.cluster import ClusterResult, cluster_page
 from advisor.report.explanation import explanation_section
 from advisor.report.picture import answer_picture, launch_lines
 from advisor.report.verdict import speeds_line, stated_cost, verdict
-from advisor.report.verification import scorecard_section, summary_text
 from simulator import Share, load_scenario, plots
 from simulator.base.figures import label
 from simulator.base.units import show_duration
-from tests.support.answer_pages import comparisons
 from tests.support.illustrated import simulated
 from tests.support.made import made
 from tests.support.report_sample import sample_document
@@ -112,16 +110,6 @@ def test_an_answer_that_real_runs_took_back_is_not_called_advised():
     drawn = "".join(figure.drawing.svg() for column in page.picture for figure in column)
     assert "tried (functional)" in drawn
     assert "advised" not in drawn
-
-
-def test_a_scorecard_counts_what_held():
-    found = comparisons()
-    assert (
-        summary_text(found, level=0.9) == "18 predictions in 6 sittings really run here: 90 % intervals held 15 of 18."
-    )
-    section = scorecard_section(found)
-    assert section.blocks[1].rows[0][:3] == ("runs of our kernels", "18", "15 of 18 (59 to 96 %)")
-    assert scorecard_section(()) is None
 
 
 def test_a_notebook_shows_the_picture_of_the_page():
