@@ -76,7 +76,6 @@ if TYPE_CHECKING:
     from simulator.results.tables import check_form, domain_meetings, process_lines
     from simulator.results.timelines import write_timeline
     from simulator.results.timelines.counters import load_profiles
-    from simulator.results.timelines.jobs import JOB_TIMELINES, write_job_timeline
     from simulator.scenario_file import begun, partitions
     from simulator.scenario_file.contents import contents_of
     from simulator.scenario_file.idle_cores import IdleCores, idle_cores

@@ -141,7 +141,6 @@ class Told:
 
     warm_up: WarmUp = 0.01
     jobs: Path | None = option("The schedule as a log: .swf, or .csv as Batsim writes it.")
-    timeline: Path | None = option("For Perfetto: .json or .json.gz.")
     fairness: int | None = option("Which of N drawn jobs later ones delay: a run for each.", min=1, metavar="N")
     seed: Annotated[Seed, only_with("fairness", why="where nothing is drawn")] = 0
     table_form: PrintedForm = "text"
@@ -162,7 +161,7 @@ def run(
     """
     from advisor.report.jobs import SettingFacts, jobs_page, needed_bytes, ran_jobs, save_jobs
 
-    check_endings({"timeline": (told.timeline, simulator.JOB_TIMELINES), "jobs": (told.jobs, simulator.JOB_FILES)})
+    check_endings({"jobs": (told.jobs, simulator.JOB_FILES)})
     simulator.job_metrics.check_warm_up(told.warm_up)
     policy, said = (_policy(rules), []) if rules.slurm is None else _slurm(rules.slurm, rules.accounts, rules.qos)
     on = read_platform(asked.platform, asked.procs)
@@ -179,7 +178,7 @@ def run(
     seed = None if late is None else told.seed
     ran = ran_jobs(runs, log=log, warm_up=told.warm_up, setting=where, delayed=late, seed=seed)
     line = (_next_line(runs, plan.estimates, rules.slurm),)
-    more = partial(save_jobs, runs, ran, folder=output, jobs=told.jobs, timeline=told.timeline, run=line)
+    more = partial(save_jobs, runs, ran, folder=output, jobs=told.jobs, run=line)
     finish(ran, jobs_page(ran, line), output, more=more, form=told.table_form)
 
 

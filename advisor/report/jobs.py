@@ -19,7 +19,6 @@ from simulator import (
     job_table_lines,
     plots,
     stream_lines,
-    write_job_timeline,
 )
 
 ROW_BYTES, PAGE_BYTES = 100, 2**21
@@ -93,7 +92,6 @@ class RanJobs:
     offered_load: float | None
     overloaded: str | None
     delayed: job_metrics.Delayed | None
-    classes: Mapping[str, tuple[job_metrics.JobClass, ...]]
     warnings: tuple[str, ...]
     provenance: Provenance
 
@@ -106,18 +104,15 @@ Drawings = Mapping[str, plots.Drawing]
 
 
 def jobs_page(ran: RanJobs, run: tuple[blocks.Command, ...] = (), drawn: Drawings | None = None) -> blocks.Page:
-    """Averages, over time, by class, how it was asked."""
+    """Averages, over time, how it was asked."""
     figures = drawn or {}
     busy = _figure(figures, "busy", "Predicted: PEs that jobs have (dotted: all there are), and jobs that wait.")
     waits = _figure(figures, "waits", "Predicted: which share of the jobs waits longer.")
-    over_time = _figure(figures, "pes", "Predicted: which job has which PEs.")
     return blocks.Page(
         title=f"{wording.counted(ran.stream.jobs, 'job')} of {ran.stream.name or 'a stream'}",
         answer=_answer(ran),
         sections=(
             blocks.Section("averages", "Averages", tuple(_averages(ran))),
-            blocks.Section("over-time", "Over time", over_time),
-            blocks.Section("classes", "Classes of jobs", tuple(_classes(ran))),
             provenance_section(ran.provenance, ran.seed),
         ),
         picture=tuple(column for column in (busy, waits) if column),
@@ -185,29 +180,6 @@ def _row(found: job_metrics.JobAverages, key: str, tails: tuple[str, ...]) -> li
     values = [getattr(found, name) for name in (key, *tails)]
     show = wording.duration if key.endswith("_s") else wording.digits
     return [*map(show, values), *[wording.NOTHING] * (3 - len(tails))]
-
-
-def _classes(ran: RanJobs) -> Iterator[blocks.Block]:
-    """Who waits most."""
-    for kind, what in job_metrics.CLASSES.items():
-        if entries := ran.classes.get(kind, ()):
-            yield _classes_table(entries, what)
-
-
-def _classes_table(entries: tuple[job_metrics.JobClass, ...], what: str) -> blocks.Table:
-    rows = [
-        [
-            one.label,
-            str(one.jobs),
-            wording.duration(one.wait_s),
-            wording.digits(one.bounded_slowdown),
-            wording.digits(one.bounded_slowdown_p95),
-        ]
-        for one in entries
-    ]
-    return blocks.table(
-        f"By {what}, predicted", [what, "jobs", "mean wait", "mean bounded slowdown", "95 % are below"], rows
-    )
 
 
 def delayed_text(late: job_metrics.Delayed) -> str:
@@ -278,7 +250,6 @@ def ran_jobs(
         offered_load=load if load < float("inf") else None,
         overloaded=overloaded,
         delayed=delayed,
-        classes={kind: tuple(job_metrics.by_class(runs, kind, warm_up=warm_up)) for kind in job_metrics.CLASSES},
         warnings=() if overloaded is None else (f"overloaded: {overloaded}",),
         provenance=Provenance.of(seed, {str(path): files.digest_of(path) for path in (log, *setting.files)}),
     )
@@ -290,24 +261,19 @@ def save_jobs(
     *,
     folder: Path | None,
     jobs: Path | None,
-    timeline: Path | None,
     run: tuple[blocks.Command, ...] = (),
 ) -> None:
-    """What `-o` (jobs.csv, report.html, manifest.json), `--jobs` and `--timeline` name, where they are given."""
-    document = documents.to_dict(ran)
+    """What `-o` (jobs.csv, report.html, manifest.json) and `--jobs` name, where they are given."""
     if folder is not None:
         files.write_pieces(folder / "jobs.csv", job_table_lines(runs))
         page = jobs_page(ran, run, figures(runs, ran.averages.warm_up))
         files.write_text(folder / "report.html", render_page(page))
-        files.write_json(folder / "manifest.json", document)
+        files.write_json(folder / "manifest.json", documents.to_dict(ran))
     if jobs is not None:
         files.write_pieces(jobs, stream_lines(runs, jobs.suffix))
-    if timeline is not None:
-        said = ("command", "stream", "policy", "estimates", "averages", "warnings", "provenance")
-        write_job_timeline(timeline, runs, about={key: document[key] for key in said})
 
 
 def figures(runs: JobRuns, warm_up: float) -> dict[str, plots.Drawing]:
     """The drawings of the page by name, empty where there is nothing to draw."""
     waits = plots.waits({runs.policy.name: runs.wait_s[job_metrics.measured(runs, warm_up)]})
-    return {"busy": plots.busy(runs), "pes": plots.pes(runs), "waits": waits}
+    return {"busy": plots.busy(runs), "waits": waits}

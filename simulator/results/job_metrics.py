@@ -1,4 +1,4 @@
-"""What a run of a job stream amounts to: averages, classes, series over time, overload, and jobs that later ones delay.
+"""What a run of a job stream amounts to: averages, series over time, overload, and jobs that later ones delay.
 
 | measure of a job | definition (w wait, r run time, p processors) |
 |---|---|
@@ -12,7 +12,6 @@ Sources: Feitelson and Rudolph, "Metrics and benchmarking for parallel job sched
 parallel job scheduling and their convergence", 2001; Tsafrir, Etsion and Feitelson, TPDS 2007 (warm-up).
 """
 
-import itertools
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -28,16 +27,13 @@ from simulator.scheduling.nodes import JobNodes
 from simulator.scheduling.places import Cluster
 
 __all__ = [
-    "CLASSES",
     "FAIRNESS_LEVEL",
     "WARM_UP",
     "Delayed",
     "JobAverages",
-    "JobClass",
     "JobSeries",
     "averages",
     "bounded_slowdown",
-    "by_class",
     "check_warm_up",
     "delayed_jobs",
     "measured",
@@ -46,8 +42,6 @@ __all__ = [
     "overload",
     "series",
 ]
-
-Kind = Literal["processors", "run"]
 
 WARM_UP = 0.01
 """Share of the jobs, those that ended first, that averages leave out if nothing else is asked for."""
@@ -58,13 +52,6 @@ MOST_LOAD = 1.0
 LONGEST_EXCURSION = 0.5
 """Share of the time of submissions that one excursion of the backlog may take; one without an end counts twice."""
 FAIRNESS_LEVEL = 0.95
-SIZES = (1, 2, 8, 32, 128, 512, 2048, 8192, 32768)
-"""Least processors of each class."""
-CLASSES: dict[Kind, str] = {"processors": "processors", "run": "run time"}
-"""What jobs are put into classes by, and what figures call it."""
-LENGTHS_S = (0, 10, 60, 600, 3600, 6 * 3600, 24 * 3600)
-"""Least run time of each class."""
-_LENGTHS = ("below 10 s", "10 s to 1 min", "1 to 10 min", "10 to 60 min", "1 to 6 h", "6 to 24 h", "24 h or more")
 
 
 @dataclass(frozen=True)
@@ -168,49 +155,6 @@ def _utilisation(runs: JobRuns, first: int, end: int) -> float | None:
     return float(np.sum(runs.processors * (within / (end - first)))) / runs.pes
 
 
-# By class
-
-
-@dataclass(frozen=True)
-class JobClass:
-    """Jobs of like size or like run time, and what they met."""
-
-    label: str
-    jobs: int
-    wait_s: float
-    bounded_slowdown: float
-    bounded_slowdown_p95: float
-
-
-def by_class(runs: JobRuns, kind: Kind = "processors", *, warm_up: float = WARM_UP) -> tuple[JobClass, ...]:
-    """Jobs by the powers of four of their processors (1, 2-7, 8-31 ...), or by their run time; empty classes left out.
-
-    `warm_up`: as in `averages`.
-    """
-    kept = measured(runs, warm_up)
-    values: NDArray[Any] = runs.processors if kind == "processors" else runs.run_s
-    bounds = SIZES if kind == "processors" else LENGTHS_S
-    names = _size_labels() if kind == "processors" else _LENGTHS
-    place = np.searchsorted(np.asarray(bounds), values[kept], side="right") - 1
-    wait, slow = runs.wait_s[kept], bounded_slowdown(runs)[kept]
-    return tuple(
-        JobClass(
-            names[number],
-            int(inside.sum()),
-            float(wait[inside].mean()),
-            float(slow[inside].mean()),
-            float(np.quantile(slow[inside], 0.95)),
-        )
-        for number in np.unique(place).tolist()
-        for inside in [place == number]
-    )
-
-
-def _size_labels() -> tuple[str, ...]:
-    ranges = (f"{low}-{after - 1}" if after > low + 1 else f"{low}" for low, after in itertools.pairwise(SIZES))
-    return (*ranges, f"{SIZES[-1]} or more")
-
-
 # Over time
 
 
@@ -222,13 +166,6 @@ class JobSeries:
     """Ascending: where a job is submitted, starts or ends."""
     busy: Ints
     queued: Ints
-    queued_processors: Ints
-    tick_s: float
-
-    @property
-    def times_s(self) -> Floats:
-        """The ticks in seconds."""
-        return np.asarray(self.ticks / round(1 / self.tick_s))
 
 
 def series(runs: JobRuns) -> JobSeries:
@@ -240,8 +177,6 @@ def series(runs: JobRuns) -> JobSeries:
         ticks,
         busy=under_way(ticks, start, finish, runs.processors),
         queued=under_way(ticks, submit, start, np.ones(start.size, dtype=np.int64)),
-        queued_processors=under_way(ticks, submit, start, runs.processors),
-        tick_s=runs.tick_s,
     )
 
 

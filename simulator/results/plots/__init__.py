@@ -8,7 +8,7 @@ nothing to draw the drawing is false.
 from simulator.base.figures import COLUMN_IN, Drawing, figure_kind
 from simulator.results.plots.answer import COMPUTING, Run, RunRow, coverage_of, runs, shares, timeline
 from simulator.results.plots.fits import memory, memory_fit, neighbours, network, process_counts, runtime
-from simulator.results.plots.jobs import busy, pes, waits
+from simulator.results.plots.jobs import busy, waits
 from simulator.results.plots.loads import load
 from simulator.results.plots.outcome import (
     Apart,
@@ -54,7 +54,6 @@ __all__ = [
     "memory_fit",
     "neighbours",
     "network",
-    "pes",
     "plot",
     "points",
     "process_counts",

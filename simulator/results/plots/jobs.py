@@ -1,4 +1,4 @@
-"""Jobs of a stream: busy PEs and the queue over time, who had which PE, slowdown by class, and how long jobs waited."""
+"""Jobs of a stream: busy PEs and the queue over time and how long jobs waited."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,13 +12,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from simulator.base.arrays import Floats, Ints
+    from simulator.base.arrays import Floats
     from simulator.engines.job_queue import JobRuns
 
 
 _STRETCHES: Final = 300
-_MOST_BOXES: Final = 1200
-"""Rectangles of a figure; a longer stream shows its beginning."""
 _POINTS: Final = 240
 
 
@@ -72,39 +70,6 @@ def _draw_busy(
     axes.grid(axis="y")
 
 
-def pes(runs: "JobRuns") -> Drawing:
-    """Draw which job had which PEs when, if PEs are named: a rectangle per job and range of PEs, coloured by user.
-
-    A stream of more rectangles than a reader can tell apart shows its beginning, and says so.
-    """
-    import numpy as np
-
-    boxes = _boxes(runs)
-    if boxes is None or not boxes[0].size:
-        return NOTHING
-    job, low, high = boxes
-    shown = job.size <= _MOST_BOXES
-    start, finish = runs.start_ticks[job] * runs.tick_s, runs.finish_ticks[job] * runs.tick_s
-    begin, end = float(start.min()), float(finish.max())
-    if not shown:
-        end = float(np.partition(start, _MOST_BOXES)[_MOST_BOXES])
-    inside = start <= end if shown else start < end
-    unit_s, unit = time_unit(end - begin)
-    by = runs.stream.user if np.any(runs.stream.user >= 0) else np.arange(len(runs.stream))
-    sides = [edge[inside] / unit_s for edge in (start, np.minimum(finish, end))]
-    whole = float(runs.finish_ticks.max()) * runs.tick_s - begin
-    part = "" if shown else f", the first {(end - begin) / unit_s:.3g} of {whole / unit_s:.4g}"
-    below = f"time in {unit}{part}; colours are {'users' if by is runs.stream.user else 'jobs'}"
-
-    def draw(axes: "Axes") -> None:
-        _draw_boxes(axes, sides, (low[inside] - 0.5, high[inside] + 0.5), by[job[inside]])
-        ends = begin / unit_s, end / unit_s
-        axes.set(xlim=ends, ylim=(runs.pes - 0.5, -0.5), ylabel="PE", xlabel=below)
-
-    said = f"{np.unique(job[inside]).size} jobs on {runs.pes} PEs in {units.show_duration(end - begin)}"
-    return Drawing("pes", "Jobs on PEs over time", {"all": draw}, said, (3.6, 2.4))
-
-
 def waits(waits_s: "Mapping[str, Floats]") -> Drawing:
     """Draw which share of the jobs waited longer than a time: a line per stream, with its mean in the legend.
 
@@ -139,32 +104,6 @@ def _draw_waits(axes: "Axes", waits_s: "Floats", text: str, place: int) -> None:
     times = np.geomspace(max(low, high / 1e9), high, _POINTS)
     share = 1 - np.searchsorted(ordered, times, side="right") / max(1, ordered.size)
     axes.plot(times, 100 * share, color=series(place), ls=LINES[place % len(LINES)], lw=1.8, label=text)
-
-
-def _boxes(runs: "JobRuns") -> "tuple[Ints, Ints, Ints] | None":
-    """Job, first and last PE of each range of neighbouring PEs; None if PEs are counted."""
-    import numpy as np
-
-    if runs.allocated is None or runs.first_pe is None:
-        return None
-    job = np.repeat(np.arange(len(runs.stream)), np.diff(runs.first_pe))
-    pe = runs.allocated
-    follows = (job[1:] == job[:-1]) & (pe[1:] == pe[:-1] + 1)
-    begins = np.concatenate(([True], ~follows)) if pe.size else np.zeros(0, dtype=np.bool_)
-    ends = np.append(~follows, True) if pe.size else begins
-    return job[begins], pe[begins], pe[ends]
-
-
-def _draw_boxes(axes: "Axes", times: "Sequence[NDArray[Any]]", pes: "Sequence[NDArray[Any]]", owner: "Ints") -> None:
-    """Rectangles between two times and two places, coloured by their owners."""
-    import numpy as np
-    from matplotlib.collections import PolyCollection
-
-    (start, finish), (low, high) = times, pes
-    colours = [series(int(index)) for index in owner]
-    pairs = ((start, low), (finish, low), (finish, high), (start, high))
-    corners = np.stack([np.stack(pair, axis=1) for pair in pairs], axis=1)
-    axes.add_collection(PolyCollection(list(corners), facecolors=colours, edgecolors=INK, linewidths=0.2, alpha=0.75))
 
 
 def _logarithmic(axes: "Axes") -> None:

@@ -69,11 +69,7 @@ def test_a_folder_has_the_table_the_page_and_the_manifest(folder):
     assert manifest["stream"]["notes"][-1] == "the first 40 of 60 jobs taken"
     text = (folder / "out" / "report.html").read_text()
     assert len(text) < 1_500_000
-    for said in (
-        "Averages over the jobs",
-        "Busy PEs and queue over time",
-        "Jobs on PEs over time",
-    ):
+    for said in ("Averages over the jobs", "Busy PEs and queue over time"):
         assert said in text
 
 
@@ -83,12 +79,10 @@ def held(text):
 
 
 def test_other_files_are_written(folder):
-    done = apportion("jobs", "run", "small.swf", "--jobs", "done.swf", "--timeline", "t.json", cwd=folder)
+    done = apportion("jobs", "run", "small.swf", "--jobs", "done.swf", cwd=folder)
     assert done.returncode == 0, done.stderr
     ran = [row.split() for row in (folder / "done.swf").read_text().splitlines() if not row.startswith(";")]
     assert [(row[0], row[1], row[2], row[3]) for row in ran][1] == ("2", "10", "90", "50")
-    names = {one["name"] for one in json.loads((folder / "t.json").read_text())["traceEvents"]}
-    assert {"job 1", "job 4", "busy PEs", "queue"} <= names
 
 
 @pytest.mark.parametrize(

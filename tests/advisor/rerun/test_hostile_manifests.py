@@ -40,7 +40,7 @@ RUNS = {
     "advise": ("measure_next", "command", "hostfile"),
     "verify": ("command",),
     "cluster": ("command", "hosts", "hosts_file", "slurm", "ssh", "python"),
-    "jobs run": ("own", "timeline"),
+    "jobs run": ("own", "jobs"),
 }
 """Command -> what of it runs, imports, reaches or writes something, by what users know of it."""
 

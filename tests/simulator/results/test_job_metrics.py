@@ -1,6 +1,5 @@
 """What a run of a job stream amounts to: by hand on four jobs, by theory on long streams, and what is drawn of it."""
 
-import gzip
 import json
 import math
 import re
@@ -17,7 +16,6 @@ from simulator.engines.job_queue import JobRuns
 from simulator.engines.jobs import run_jobs
 from simulator.programs.streams.stream import make_stream
 from simulator.results.job_files import job_table_lines
-from simulator.results.timelines.jobs import write_job_timeline
 from simulator.scheduling.estimates import Estimates
 from simulator.scheduling.policy import Policy
 
@@ -103,27 +101,10 @@ def test_averages_over_no_jobs_are_refused():
     assert len(caught.value.lines) == 1
 
 
-def test_classes_hold_every_job_once():
-    by_size = job_metrics.by_class(four(), warm_up=0)
-    assert [(one.label, one.jobs) for one in by_size] == [("1", 1), ("2-7", 3)]
-    assert by_size[1].wait_s == pytest.approx(80 / 3)
-    assert by_size[1].bounded_slowdown == pytest.approx(4.6 / 3)
-    by_length = job_metrics.by_class(four(), "run", warm_up=0)
-    assert [(one.label, one.jobs) for one in by_length] == [("below 10 s", 1), ("10 s to 1 min", 2), ("1 to 10 min", 1)]
-    wide = ran([0] * 4, [0] * 4, [5] * 4, [7, 8, 31, 100_000], pes=10**6)
-    assert [(one.label, one.jobs) for one in job_metrics.by_class(wide, warm_up=0)] == [
-        ("2-7", 1),
-        ("8-31", 2),
-        ("32768 or more", 1),
-    ]
-
-
 def test_series_are_steps():
     found = job_metrics.series(four())
-    assert found.times_s.tolist() == pytest.approx([0, 10, 15, 20, 30, 100, 150, 160])
     assert found.busy.tolist() == [2, 4, 2, 2, 2, 4, 1, 0]
     assert found.queued.tolist() == [0, 0, 0, 1, 2, 1, 0, 0]
-    assert found.queued_processors.tolist() == [0, 0, 0, 4, 5, 1, 0, 0]
     edges = np.array([0, 20, 100, 160]) * NS
     mean, low, high = job_metrics.over_stretches(found, found.busy, edges)
     assert mean == pytest.approx([(2 * 10 + 4 * 5 + 2 * 5) / 20, 2, (4 * 50 + 10) / 60])
@@ -268,7 +249,7 @@ def test_names_of_users_stand_in_the_table():
 
 
 def drawings(runs):
-    return [one.svg() for one in (plots.busy(runs), plots.pes(runs), plots.waits({"a": runs.wait_s}))]
+    return [one.svg() for one in (plots.busy(runs), plots.waits({"a": runs.wait_s}))]
 
 
 def test_figures_are_drawn():
@@ -277,9 +258,7 @@ def test_figures_are_drawn():
         assert ElementTree.fromstring(text).tag.endswith("svg")  # noqa: S314 - our own
         assert "mathdefault" not in text
     assert "busy PEs: mean 2.625, at most 4" in found[0]
-    assert "4 jobs on 4 PEs in 2 min 40 s" in found[1]
-    assert "50 % of 4 jobs wait, at most 2 min" in found[2]
-    assert not plots.pes(four()), "nobody knows which PEs"
+    assert "50 % of 4 jobs wait, at most 2 min" in found[1]
     assert not plots.waits({"a": np.zeros(1)})
 
 
@@ -290,29 +269,3 @@ def test_a_long_stream_stays_a_small_figure():
     owners = [[job % 50, 50 + job % 50] for job in range(count)]
     runs = ran(start, start + waits, start + waits + 30, [2] * count, pes=100, owners=owners)
     assert all(len(text) < 400_000 for text in drawings(runs))
-    assert "the first" in plots.pes(runs).svg()
-
-
-def events(path):
-    data = path.read_bytes()
-    return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)["traceEvents"]
-
-
-def test_a_timeline_has_a_slice_per_pe_or_a_lane_per_job(tmp_path):
-    write_job_timeline(tmp_path / "named.json.gz", four(**NAMED), about={"seed": 1})
-    slices = [one for one in events(tmp_path / "named.json.gz") if one["ph"] == "X"]
-    assert len(slices) == 2 + 2 + 4 + 1
-    assert {(one["name"], one["tid"]) for one in slices[:4]} == {("job 1", 1), ("job 1", 2), ("job 2", 3), ("job 2", 4)}
-    write_job_timeline(tmp_path / "counted.json", four())
-    found = events(tmp_path / "counted.json")
-    lanes = [(one["name"], one["tid"], one["ts"], one["dur"]) for one in found if one["ph"] == "X"]
-    assert lanes == [
-        ("job 1", 1, 0, 100e6),
-        ("job 2", 2, 10e6, 5e6),
-        ("job 3", 1, 100e6, 50e6),
-        ("job 4", 1, 150e6, 10e6),
-    ]
-    queue = [(one["ts"], one["args"]["jobs"]) for one in found if one["ph"] == "C" and one["name"] == "queue"]
-    assert queue[3:6] == [(20e6, 1), (30e6, 2), (100e6, 1)]
-    with pytest.raises(ScenarioError, match=r"x.svg: a timeline of jobs ends in .json or .json.gz"):
-        write_job_timeline(tmp_path / "x.svg", four())
