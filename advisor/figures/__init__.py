@@ -218,23 +218,7 @@ def _sweep(document: Document, folder: Path) -> Iterator[plots.Drawing]:
     frame = frame[frame["mean_s"].notna()]
     names = list(document["parameters"])
     changed = [str(name).removeprefix("platform.").removeprefix("application.parameters.") for name in names]
-    if len(names) == 1:
-        yield _points(frame, names[0], changed[0], level=_level(document))
     yield plots.makespans(_best_rows(frame, names, changed), level=_level(document))
-
-
-def _points(frame: "pd.DataFrame", name: str, shown: str, *, level: float) -> plots.Drawing:
-    """Means over the values of the one thing that is varied; equal values, as of the base and x1, once."""
-    texts = list(dict.fromkeys(str(value) for value in frame[name]))
-    places, unit = _numbers(texts)
-    series = {}
-    for configuration, own in frame.groupby("configuration", sort=False):
-        first = own.drop_duplicates(name).set_index(own.drop_duplicates(name)[name].astype(str))
-        series[str(configuration)] = [_row(first.loc[text], text) if text in first.index else None for text in texts]
-    below = f"{shown}{f' in {unit}' if unit else ''}"
-    return plots.points(
-        places or list(range(len(texts))), series, below=below, level=level, names=() if places else texts
-    )
 
 
 def _row(row: Any, name: str) -> plots.Makespan:
@@ -242,18 +226,6 @@ def _row(row: Any, name: str) -> plots.Makespan:
     mean, *ends = (float(row[f"{part}_s"]) for part in ("mean", "low", "high", "run_low", "run_high"))
     low, high, run_low, run_high = (None if math.isnan(end) else end for end in ends)
     return plots.Makespan(name, mean, (low, high), (run_low, run_high))
-
-
-def _numbers(texts: list[str]) -> tuple[list[float], str]:
-    """Values as numbers with their unit, that of the first; none if they are not all of a kind."""
-    kinds = (units.DURATION, units.SIZE, units.BANDWIDTH, units.SPEED, units.POWER, {"": 1})
-    amounts = [units.amount(text) for text in texts]
-    for kind in kinds:
-        if all(one is not None and one[1] in kind for one in amounts):
-            known = [one for one in amounts if one is not None]
-            unit = known[0][1]
-            return [float(value * kind[own] / kind[unit]) for value, own in known], unit
-    return [], ""
 
 
 def _best_rows(frame: "pd.DataFrame", names: list[str], changed: list[str]) -> list[plots.Makespan]:

@@ -10,7 +10,7 @@ from advisor.advise.explanation.doubt_sources import UNSTATED, Share
 from advisor.advise.measured_again import MeasuredAgain
 from advisor.results import Compared
 from advisor.wording import percent
-from simulator import blocks, plots, units
+from simulator import blocks, units
 
 MOST_LIMITS = 4
 """Sharing domains that are named."""
@@ -28,7 +28,7 @@ def explanation_section(compared: Compared, found: Explanation) -> blocks.Sectio
     """The explanation in words, tables and a figure."""
     effort, parts = found.effort, tuple[Iterator[blocks.Block], ...]()
     if effort is not None:
-        parts = (_why(compared, found), _sensitivity(compared, found, effort), _spent(compared, effort))
+        parts = (_why(compared, found), _sensitivity(found, effort), _spent(compared, effort))
     return blocks.Section("explanation", "Why, and how far it holds", tuple(block for part in parts for block in part))
 
 
@@ -93,13 +93,8 @@ def _cost_rows(why: Reasons) -> list[list[str]]:
     ]
 
 
-def _sensitivity(compared: Compared, found: Explanation, effort: Effort) -> Iterator[blocks.Block]:
-    effects = {
-        one.parameter: [plots.Effect(of.change, of.makespan, of.low, of.high) for of in one.effects]
-        for one in found.sensitivity
-    }
-    drawn = plots.sensitivity(effects)
-    if not drawn:
+def _sensitivity(found: Explanation, effort: Effort) -> Iterator[blocks.Block]:
+    if not found.sensitivity:
         return
     least = effort.search_regret
     note = "Regret: what this advice takes longer than the best found for the changed value. " + (
@@ -111,10 +106,7 @@ def _sensitivity(compared: Compared, found: Explanation, effort: Effort) -> Iter
     ]
     changes = [change_text(effect.change, decimals=0) for effect in found.sensitivity[0].effects]
     head = ["parameter", *changes, "regret"]
-    said = blocks.table("Sensitivity: change of the makespan", head, rows, note=note)
-    level = wording.level_text(compared.drawn.level)
-    caption = f"The makespan of this advice when one parameter is off. Thin line: {level} interval."
-    yield blocks.SideBySide(blocks.Figure(drawn, caption), (said,))
+    yield blocks.table("Sensitivity: change of the makespan", head, rows, note=note)
 
 
 def _spent(compared: Compared, effort: Effort) -> Iterator[blocks.Block]:

@@ -255,8 +255,9 @@ def _differences(found: Comparison) -> tuple[blocks.Block, ...]:
 def _metric_blocks(found: Comparison, name: str, rows: Sequence[DifferenceFacts]) -> Iterator[blocks.Block]:
     metric, bases = METRICS[name], {one.base for one in rows}
     base = rows[0].base if len(bases) == 1 else None
+    told = [one for one in rows if one.apart.low is not None]
     drawn = plots.differences(
-        [_apart(_pair(one, base), one.apart, sure=one.verdict in {"less", "more"}) for one in rows],
+        [_apart(_pair(one, base), one.apart, sure=one.verdict in {"less", "more"}) for one in told],
         axis=f"difference of the {metric.said}{f' in {metric.unit}' if metric.unit else ''}",
         title=f"Differences of the {metric.said}",
         level=found.level,
@@ -335,8 +336,9 @@ def _changes(found: JobsAdvised) -> Iterator[blocks.Block]:
     if not changes:
         return
     level, metric, better = found.compared.level, METRICS[found.objective], _better(found)
+    told = [one for one in changes if one.gain.low is not None]
     drawn = plots.differences(
-        [_apart(_with_standing(found, one), one.gain, sure=_is_sure(one.gain, level)) for one in changes],
+        [_apart(_with_standing(found, one), one.gain, sure=_is_sure(one.gain, level)) for one in told],
         axis=f"{metric.said} is {better} by{f' in {metric.unit}' if metric.unit else ''}",
         title="Gain of each change",
         level=level,

@@ -1,14 +1,12 @@
-"""Outcomes: predicted makespans, predictions against real runs, differences, sensitivity, and what changes gain."""
+"""Outcomes: predicted makespans, predictions against real runs, differences, and what changes gain."""
 
 import math
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.base import intervals, units
 from simulator.base.figures import (
     INK,
-    LINES,
     NOTHING,
     PAPER,
     Drawing,
@@ -25,12 +23,6 @@ if TYPE_CHECKING:
 MOST_DIFFERENCES = 24
 """Differences in a figure; the first ones."""
 LONGEST = 56
-MOST_PARAMETERS = 12
-_HATCHES = ("", "////")
-MOST_BARS = 20
-"""Changes in a figure: those that gain most, and the last ones those that lose most."""
-LONGEST_CHANGE = 44
-_MARKERS = ("o", "s", "^", "D", "v", "P")
 Ends = tuple[float | None, float | None]
 """Of an interval; None where nothing tells them."""
 UNKNOWN: Ends = (None, None)
@@ -80,18 +72,12 @@ class Apart(NamedTuple):
 
     @classmethod
     def of(cls, name: str, gain: Any, together: Any = None) -> "Apart":
-        """Of values with `mean`, `low` and `high`; None where they are not known."""
+        """A gain, of values with `mean`, `low` and `high`; None where they are not known."""
+        if gain is None:
+            return cls(name, None)
         wide = UNKNOWN if together is None else (together.low, together.high)
-        return cls(name, None) if gain is None else cls(name, gain.mean, (gain.low, gain.high), wide)
-
-
-class Effect(NamedTuple):
-    """What one changed parameter does to a makespan, as shares."""
-
-    change: float
-    makespan: float
-    low: float | None
-    high: float | None
+        ends = _known(wide)
+        return cls(name, gain.mean, (gain.low, gain.high), wide, bool(ends) and not ends[0] <= 1 <= ends[1])
 
 
 class Spent(NamedTuple):
@@ -212,125 +198,58 @@ def differences(
     *,
     axis: str,
     title: str = "",
-    level: float = 0.95,
+    level: float = intervals.LEVEL,
     less_is_better: bool = True,
+    origin: float = 0.0,
     kind: str = "differences",
 ) -> Drawing:
     """Draw each difference with the interval of itself, and the wider one that holds for all together.
 
-    A filled dot is a difference that is one after correction for all, an open dot one that may be 0. What
-    has no interval is left out.
+    A filled dot is a difference that is one after correction for all, an open dot one that may be none.
 
     `axis`: what the axis measures, with its unit.
-    `title`: what the figure shows.
-    `less_is_better`: whether differences below 0 have the colour of gains.
+    `less_is_better`: whether what lies below `origin`, which is no difference, has the colour of gains.
     """
-    known = [one for one in entries if one.mean is not None and _known(one.interval)]
+    known = [one for one in entries if one.mean is not None]
     rows = known[:MOST_DIFFERENCES]
     if not rows:
         return NOTHING
     left_out = f"; the first {len(rows)} of {len(known)}" if len(rows) < len(known) else ""
 
     def draw(axes: "Axes") -> None:
-        axes.axvline(0, color=INK, lw=1)
+        axes.axvline(origin, color=INK, lw=1)
         for row, one in enumerate(rows):
-            below = (one.mean or 0.0) < 0
-            _draw_row(axes, row, one, f"{100 * level:.4g} %", series(below != less_is_better))
+            below = (one.mean or 0.0) < origin
+            _draw_row(axes, row, one, f"{100 * level:.4g} %", series(below != less_is_better), origin=f"{origin:g}")
         name_rows(axes, (), below=f"{axis}{left_out}", ends=(len(rows) - 0.6, -0.8))
 
     heights = 1.25 + 0.44 * len(rows), 0.85 + 0.27 * len(rows)
-    said = "; ".join(map(_described, rows)) + left_out
+    said = "; ".join(_described(one, origin) for one in rows) + left_out
     return Drawing(kind, title or axis, {"all": draw}, said, heights)
 
 
-def _draw_row(axes: "Axes", row: int, one: Apart, level: str, colour: str) -> None:
+def _draw_row(axes: "Axes", row: int, one: Apart, level: str, colour: str, *, origin: str) -> None:
     """Both intervals, the dot, and what they are of above them."""
-    own, wide, first = _known(one.interval), _known(one.together), row == 0
-    if wide:
-        axes.plot(
-            wide, [row, row], color=INK, lw=1, marker="|", ms=7, label=f"{level} of all together" if first else None
-        )
-    axes.plot(
-        own,
-        [row, row],
-        color=colour,
-        lw=5,
-        alpha=0.6,
-        solid_capstyle="butt",
-        label=f"{level} interval" if first else None,
-    )
-    said = "surely not 0" if one.sure else "perhaps 0"
+    if wide := _known(one.together):
+        axes.plot(wide, [row, row], color=INK, lw=1, marker="|", ms=7, label=f"{level} of all together")
+    if own := _known(one.interval):
+        look: Any = {"alpha": 0.6, "solid_capstyle": "butt", "label": f"{level} interval"}
+        axes.plot(own, [row, row], color=colour, lw=5, **look)
+    said = f"surely not {origin}" if one.sure else f"perhaps {origin}"
     axes.plot(one.mean or 0.0, row, color=INK, mfc=INK if one.sure else PAPER, ls="", marker="o", ms=6, label=said)
     head_of_row(axes, row, label(one.name, most=LONGEST))
 
 
-def _described(one: Apart) -> str:
-    low, high = _known(one.interval)
-    unsure = "" if one.sure else ", perhaps 0"
-    return f"{label(one.name, most=LONGEST)} {one.mean:.4g} ({low:.4g} to {high:.4g}){unsure}"
-
-
-def sensitivity(found: Mapping[str, Sequence[Effect]]) -> Drawing:
-    """Draw for each parameter the change of the makespan at each change of it, the largest on top."""
-    largest = sorted(found.items(), key=lambda row: -max(abs(effect.makespan) for effect in row[1]))
-    rows = [(label(name, most=30), effects) for name, effects in largest[:MOST_PARAMETERS]]
-    if not rows:
-        return NOTHING
-    said = "; ".join(
-        f"{text}: " + ", ".join(f"{100 * change:+.0f} % gives {100 * made:+.1f} %" for change, made, *_ in effects)
-        for text, effects in rows
-    )
-    heights, title = (1.2 + 0.4 * len(rows), 0.75 + 0.26 * len(rows)), "Change of the makespan by each parameter"
-    return Drawing("sensitivity", title, {"all": partial(_draw_sensitivity, rows=rows)}, said, heights)
-
-
-def _draw_sensitivity(axes: "Axes", *, rows: Sequence[tuple[str, Sequence[Effect]]]) -> None:
-    changes = sorted({change for _, effects in rows for change, *_ in effects})
-    for row, (_, effects) in enumerate(rows):
-        for change, makespan, low, high in effects:
-            place = changes.index(change)
-            shift = (place - (len(changes) - 1) / 2) * 0.36
-            axes.barh(
-                row + shift,
-                100 * makespan,
-                0.34,
-                color=series(place),
-                edgecolor=PAPER,
-                hatch=_HATCHES[place % 2],
-                lw=0,
-                label=f"{100 * change:+.0f} % of the parameter",
-            )
-            if ends := _known((low, high)):
-                axes.plot([100 * end for end in ends], [row + shift] * 2, color=INK, lw=1)
-    axes.axvline(0, color=INK, lw=0.9)
-    name_rows(axes, [text for text, _ in rows], below="change of the makespan in %", ends=(len(rows) - 0.4, -0.6))
+def _described(one: Apart, origin: float) -> str:
+    ends = _known(one.interval)
+    between = f" ({ends[0]:.4g} to {ends[1]:.4g})" if ends else ""
+    return f"{label(one.name, most=LONGEST)} {one.mean:.4g}{between}{'' if one.sure else f', perhaps {origin:g}'}"
 
 
 def gains(changes: Sequence[Apart], *, level: float = intervals.LEVEL) -> Drawing:
     """Draw how many times as fast each change makes a run, in the order given (a tornado, if that is by gain)."""
-    rows = [one for one in changes if one.mean is not None]
-    rows = [*rows[: MOST_BARS // 2], *rows[-MOST_BARS // 2 :]] if len(rows) > MOST_BARS else rows
-    if not rows:
-        return NOTHING
-    said = "; ".join(f"{label(one.name, most=LONGEST_CHANGE)} {one.mean:.2f} times as fast" for one in rows)
-    heights, draw = (1.15 + 0.42 * len(rows), 0.85 + 0.27 * len(rows)), partial(_draw_gains, rows=rows, level=level)
-    return Drawing("gains", "Gain of each change", {"all": draw}, said, heights)
-
-
-def _draw_gains(axes: "Axes", *, rows: Sequence[Apart], level: float) -> None:
-    percent = f"{100 * level:.4g} %"
-    axes.axvline(1, color=INK, lw=1, label="as it is")
-    for row, one in enumerate(rows):
-        mean = one.mean or 0.0
-        colour = series(0) if mean >= 1 else series(1)
-        axes.barh(row, mean - 1, left=1, height=0.42, color=colour, alpha=0.3)
-        if wide := _known(one.together):
-            axes.plot(wide, [row, row], color=INK, lw=1, marker="|", ms=7, label=f"{percent} interval of all together")
-        if own := _known(one.interval):
-            axes.plot(own, [row, row], color=colour, lw=5, solid_capstyle="butt", label=f"{percent} interval")
-        axes.plot(mean, row, color=INK, ls="", marker="o", ms=4)
-        head_of_row(axes, row, label(one.name, most=LONGEST_CHANGE))
-    name_rows(axes, (), below="times as fast as it is", ends=(len(rows) - 0.5, -0.8))
+    about: Any = {"axis": "times as fast as it is", "title": "Gain of each change", "kind": "gains"}
+    return differences(changes, **about, level=level, less_is_better=False, origin=1.0)
 
 
 def costs(points: Sequence[Spent], *, unit: str) -> Drawing:
@@ -353,46 +272,3 @@ def costs(points: Sequence[Spent], *, unit: str) -> Drawing:
 
 def _places(shown: Sequence[Spent]) -> tuple[list[float], list[float]]:
     return [one.makespan_s for one in shown], [one.run for one in shown]
-
-
-def points(
-    at: Sequence[float],
-    means: Mapping[str, Sequence[Makespan | None]],
-    *,
-    below: str,
-    level: float = intervals.LEVEL,
-    names: Sequence[str] = (),
-) -> Drawing:
-    """Draw the mean makespan over one thing that is varied: a line with the interval of each mean per configuration.
-
-    `means`: configuration -> of each point, None where there is none.
-    `below`: what is varied, with its unit.
-    `names`: of the points, where their places are no numbers.
-    """
-
-    def draw(axes: "Axes") -> None:
-        for place, (name, found) in enumerate(means.items()):
-            _draw_points(axes, at, found, place=place, name=label(name), joined=not names)
-        if names:
-            axes.set_xticks(list(at), [label(name) for name in names])
-            axes.margins(x=0.15)
-        elif min(at) > 0 and max(at) / min(at) >= 8:
-            axes.set_xscale("log")
-        axes.set(xlabel=below, ylabel=f"mean makespan in s,\n{100 * level:.4g} % interval")
-        axes.set_ylim(0, axes.get_ylim()[1])
-        axes.grid(axis="y")
-
-    return Drawing("points", f"Mean makespan over {below}", {"all": draw}, ", ".join(means), (3.0, 2.3))
-
-
-def _draw_points(
-    axes: "Axes", at: Sequence[float], found: Sequence[Makespan | None], *, place: int, name: str, joined: bool
-) -> None:
-    """One configuration."""
-    known = [(x, one.mean, *(_known(one.interval) or [one.mean] * 2)) for x, one in zip(at, found, strict=True) if one]
-    if not known:
-        return
-    x, mean, low, high = zip(*sorted(known), strict=True)
-    look: Any = {"marker": _MARKERS[place % len(_MARKERS)], "ls": LINES[place % len(LINES)] if joined else ""}
-    off = tuple([abs(m - end) for m, end in zip(mean, ends, strict=True)] for ends in (low, high))
-    axes.errorbar(x, mean, off, color=series(place), lw=1.6, ms=6, capsize=2, elinewidth=0.8, label=name, **look)

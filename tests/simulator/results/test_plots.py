@@ -108,8 +108,7 @@ def test_ids_differ_across_the_figures_of_a_page_and_every_reference_has_its_tar
         (plots.timeline, ([],)),
         (plots.makespans, ([], None)),
         (plots.verification, ([],)),
-        (plots.sensitivity, ({},)),
-        (plots.differences, ([plots.Apart("a", 1.0)],)),
+        (plots.differences, ([],)),
     ],
 )
 def test_nothing_to_draw_gives_no_figure(draw, arguments):
@@ -121,7 +120,6 @@ def test_nothing_to_draw_gives_no_figure(draw, arguments):
 def test_incomplete_entries_are_drawn_as_far_as_they_go():
     assert plots.makespans([plots.Makespan("equal", 2.0)], None).svg()
     assert plots.gains([plots.Apart("a", 2.0, (1.0, float("inf"))), plots.Apart.of("b", None)]).svg()
-    assert plots.sensitivity({"speed": [plots.Effect(0.1, 0.2, None, None)]}).svg()
     assert plots.timeline([{"process": 0, "pe": "core0", "operation": "compute", "start_s": 1.0, "end_s": 1.0}]).svg()
     assert plots.load(LoadTrace([0.0], [0.0], 1.0)).svg()
     assert plots.waits({"a": np.array([0.0, 0.5])}).svg()

@@ -14,7 +14,6 @@ ROWS = [
 ]
 VERIFIED = [plots.Checked("equal", 2.9, (2.7, 3.1), (2.91, 2.95, 3.02), 2.95)]
 DIFFERENCES = [plots.Apart("sjf easy, not fcfs easy", -3.0, (-5.0, -1.0), sure=True)]
-SENSITIVITY = {"speed of core0": [plots.Effect(-0.1, 0.09, 0.06, 0.14), plots.Effect(0.1, -0.05, -0.08, -0.02)]}
 TIMELINE = [
     {"process": 0, "pe": "core0", "operation": "compute", "start_s": 0.0, "end_s": 1.2},
     {"process": 1, "pe": "core1", "operation": "recv", "start_s": 0.0, "end_s": 0.2},
@@ -22,7 +21,6 @@ TIMELINE = [
 BAND = SpeedBand(*(np.array(row, float) for row in ([1e3, 1e6], [1e9, 7e8], [2e9, 9e8], [3e9, 1e9])))
 TRACE = LoadTrace(np.arange(500.0), np.random.default_rng(3).integers(0, 3, 500).astype(float), 500.0)
 GAINS = [plots.Apart("a", 2.0, (1.5, 2.5))]
-MEANS = {"equal": [plots.Makespan("1", 2.0, (1.8, 2.1)), plots.Makespan("10", 1.0)]}
 SHARES = [Share(f"core{k}", "", 5, units, 2.0, left=1.0) for k, units in enumerate((7, 3))]
 RUN = plots.Run("as now", 2.0, (plots.RunRow("p", np.array([1, 0.5]), np.array([0, 0.5])),))
 DRAWN = {
@@ -31,8 +29,6 @@ DRAWN = {
     "verification": plots.verification(VERIFIED),
     "differences": plots.differences(DIFFERENCES, axis="difference in s"),
     "gains": plots.gains(GAINS),
-    "sensitivity": plots.sensitivity(SENSITIVITY),
-    "points": plots.points([1.0, 10.0], MEANS, below="bandwidth in MB/s"),
     "runs": plots.runs([RUN, RUN]),
     "timeline": plots.timeline(TIMELINE),
     "waits": plots.waits({"easy": np.array([0.0, 10.0, 4000.0])}),
