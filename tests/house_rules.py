@@ -36,7 +36,7 @@ CLOCKS = {
 }
 
 LINES = {
-    "simulator/base": (5_129, 3_727),
+    "simulator/base": (5_125, 3_727),
     "simulator/models": (11_926, 11_749),
     "simulator/load_traces": (2_050, 2_030),
     "simulator/platform": (5_365, 4_955),
@@ -44,18 +44,18 @@ LINES = {
     "simulator/scheduling": (2_864, 2_738),
     "simulator/scenario_file": (7_559, 6_427),
     "simulator/engines": (13_189, 12_687),
-    "simulator/results": (4_704, 4_282),
+    "simulator/results": (4_148, 4_282),
     "simulator/experiments": (1_721, 1_601),
     "simulator/calibration": (14_848, 14_349),
     "simulator/characterisation": (5_043, 4_600),
-    "simulator/__init__.py advisor/__init__.py advisor/facade": (816, 898),
+    "simulator/__init__.py advisor/__init__.py advisor/facade": (815, 898),
     "advisor/advise": (10_036, 8_687),
     "advisor/verification advisor/whatif": (3_939, 3_658),
     "advisor/quickstart advisor/cluster": (1_145, 900),
     "advisor/jobs": (2_456, 2_205),
-    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (7_157, 5_337),
+    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_994, 5_337),
     "advisor/reproduce": (1_976, 1_980),
-    "advisor/cli": (6_448, 5_184),
+    "advisor/cli": (6_387, 5_184),
 }
 """Lines of Python that rooms may have, and shall have. The first number is only ever lowered, until it is the second; a
 new capability raises both, see `simulator/DESIGN.md`. `python -m tests.house_rules` prints where they stand."""
