@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simulator
-from advisor.cli.declared import Only, is_given, only_with, option
+from advisor.cli.declared import Only, is_given, only_with, only_without, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import speed_blocks
 from advisor.cli.options import (
@@ -71,6 +71,12 @@ class Subject:
         "With --columns, dgemm or matmul: add products of panels so deep, as matmul_2d does.",
         only_with("kernel"),
         min=1,
+    )
+    device: str | None = option(
+        "The GPU that it runs on, such as gpu0: kernels by CuPy (pip install 'apportion[gpu]'), without what moves; "
+        "commands see that GPU alone and have its number for {device}.",
+        only_without("replay"),
+        metavar="GPU",
     )
     together: bool = option("Run it on all cores at once, as a parallel run does, not alone.", only_with("kernel"))
 
@@ -225,11 +231,13 @@ def _source(subject: Subject, runs: Runs, budget_s: float | None, store: Path | 
     cpu = simulator.this_machine().cores[-1].cpu if runs.cpu is None else runs.cpu
     options: Any = {"max_size": max_size, "time_cap_s": time_cap_s, "cpu": cpu, "store": store}
     if subject.kernel is not None:
-        shape: Any = {"columns": subject.columns, "depth": subject.depth, "together": subject.together}
+        names = ("columns", "depth", "together", "device")
+        shape: Any = {name: getattr(subject, name) for name in names}
         return calibration.RealSource.of_kernel(subject.kernel, **options, **shape)
     if subject.command is None or subject.size is None or subject.volume is None:
         raise typer.BadParameter("--command needs --size and --volume; give both")
-    return calibration.RealSource.of_command(subject.command, size=subject.size, volume=subject.volume, **options)
+    sized: Any = {"size": subject.size, "volume": subject.volume, "device": subject.device}
+    return calibration.RealSource.of_command(subject.command, **sized, **options)
 
 
 def _rule(cuts: Cuts, table: "calibration.ReplaySource | None") -> "CutRule":

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+import simulator
 from advisor.cli.declared import only_with, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import links_blocks, network_blocks
@@ -23,7 +24,10 @@ ENDING_S = 0.5
 
 
 def network(  # noqa: PLR0913, PLR0917 - an option each
-    between: str | None = option("processes, mpi or tcp, all on this machine; `apportion cluster` measures hosts."),
+    between: str | None = option(
+        "processes, mpi or tcp, all on this machine, or gpu0 and so on: copies to and from a GPU, by CuPy; "
+        "`apportion cluster` measures hosts."
+    ),
     medium: str | None = option("unix (the default) or pipe.", only_with("between", "processes")),
     replay: Path | None = option(
         "A table bytes[,hops],one_way_s of recorded message times, or [direction,][pinned,]bytes,time_s of copies to "
@@ -38,7 +42,11 @@ def network(  # noqa: PLR0913, PLR0917 - an option each
     budget: str | None = option(
         "What it may take in all; too small, it says how much is needed. By default about 30s.", REAL
     ),
-    table: Path | None = option("Write bytes,hops,one_way_s, as --replay reads it.", REAL, metavar="FILE.csv"),
+    table: Path | None = option(
+        "Write bytes,hops,one_way_s, as --replay reads it (of a GPU direction,pinned,bytes,time_s).",
+        REAL,
+        metavar="FILE.csv",
+    ),
     output: Path | None = file("LINK.json", "the model"),
     seed: Annotated[Seed, REAL] = 0,
 ) -> None:
@@ -58,6 +66,9 @@ def network(  # noqa: PLR0913, PLR0917 - an option each
         raise typer.BadParameter(f"{found}; give one of --between (real messages) and --replay (a table)")
     if replay is not None and len(links := calibration.links_in(replay, only=only)) > 1:
         _each_link(replay, links, output)
+        return
+    if between is not None and between.startswith("gpu"):
+        _copies(between, max_bytes, budget or BUDGET, (table, output), seed)
         return
     more, store = list[str](), partial_of(output, f"calibrate-network-{medium or between}")
     if replay is not None:
@@ -80,9 +91,26 @@ def network(  # noqa: PLR0913, PLR0917 - an option each
         files.remove(store)
 
 
-def _each_link(replay: Path, links: Mapping[str, str], output: Path | None) -> None:
+def _copies(device: str, max_bytes: str, budget: str, to: tuple[Path | None, Path | None], seed: int) -> None:
+    """A model for each way to copy to a GPU and back, measured here; the table of all samples stays beside them."""
+    table, output = to
+    asked: Any = {"max_bytes": round(units.parse(max_bytes, units.SIZE, field="--max-bytes")), "seed": seed}
+    store = partial_of(output, f"calibrate-network-{device}")
+    with budget_left(budget, ending_s=ENDING_S) as budget_s, calibration.kept(store):
+        rows = calibration.measure_copies(
+            device, **asked, budget_s=budget_s, store=store, on_progress=of_time(budget_s)
+        )
+    path = table or (output or Path(f"{device}.json")).with_suffix(".csv")
+    files.write_text(path, rows)
+    _each_link(path, calibration.links_in(path), output, machine=simulator.this_machine())
+    files.remove(store)
+
+
+def _each_link(
+    replay: Path, links: Mapping[str, str], output: Path | None, machine: simulator.Machine | None = None
+) -> None:
     """A model for each link of a table, in a file of its own, named after `output`."""
-    fitted = {name: calibration.fit_network_table(replay, only=said) for name, said in links.items()}
+    fitted = {name: calibration.fit_network_table(replay, only=said, machine=machine) for name, said in links.items()}
     written = {} if output is None else {name: output.with_stem(f"{output.stem}-{name}") for name in fitted}
 
     def write(_output: Path) -> None:

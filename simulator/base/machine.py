@@ -4,6 +4,7 @@ import contextlib
 import os
 import platform
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -55,6 +56,20 @@ class MemoryUnit:
     memory_bytes: int | None
     cpus: tuple[int, ...]
     """None of them: memory without processors of its own."""
+
+
+@dataclass(frozen=True)
+class GpuUnit:
+    """A GPU that the driver lists."""
+
+    number: int
+    name: str
+    memory_bytes: int
+    free_bytes: int
+    cpus: tuple[int, ...]
+    """The logical processors next to it; none if the system does not say."""
+    port: str
+    """What its link begins at; GPUs with the same one share that link. Empty if the system does not say."""
 
 
 @dataclass(frozen=True)
@@ -499,6 +514,32 @@ def _quota_v2(folder: Path) -> tuple[float, float] | None:
 def _quota_v1(folder: Path) -> tuple[float, float] | None:
     quota, period = (_text(folder / f"cpu.cfs_{name}_us") for name in ("quota", "period"))
     return (int(quota) / int(period), int(period) / 1e6) if quota and period and int(quota) > 0 else None
+
+
+def gpus() -> tuple[GpuUnit, ...]:
+    """The GPUs that NVIDIA's driver lists; none without it."""
+    if _ELSEWHERE.get():
+        return ()
+    asked = "index,name,memory.total,memory.free,pci.bus_id"
+    words = ["nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader,nounits"]
+    try:
+        said = subprocess.run(words, capture_output=True, text=True, timeout=30, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ()
+    rows = [[cell.strip() for cell in line.split(",")] for line in said.splitlines()]
+    return tuple(
+        GpuUnit(int(row[0]), row[1], int(row[2]) * 2**20, int(row[3]) * 2**20, *_pci_place(row[4]))
+        for row in rows
+        if len(row) == 5 and all(row[k].isdigit() for k in (0, 2, 3))
+    )
+
+
+def _pci_place(bus: str) -> tuple[tuple[int, ...], str]:
+    """The processors next to a device on the bus, such as `00000000:1B:00.0`, and the port above all its switches."""
+    path = Path("/sys/bus/pci/devices") / bus.lower()[-12:]
+    above = path.resolve().parts[:-1]
+    ports = [part for part in above if re.fullmatch(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]", part)]
+    return tuple(_cpu_list(_text(path / "local_cpulist"))), ports[0] if ports else ""
 
 
 def _cpu_model() -> str:

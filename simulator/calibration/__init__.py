@@ -77,6 +77,7 @@ if TYPE_CHECKING:
         neighbours_wishes,
         replay_neighbours,
     )
+    from simulator.calibration.pingpong.copies import measure_copies
     from simulator.calibration.pingpong.measured import (
         LinkMeasurement,
         LinkPlan,

@@ -8,7 +8,7 @@ from pathlib import Path
 from simulator.base import files, units
 from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError
-from simulator.base.machine import Core, SharedCache, Topology, affinity, this_machine, this_topology
+from simulator.base.machine import Core, GpuUnit, SharedCache, Topology, affinity, gpus, this_machine, this_topology
 from simulator.base.names import expanded, ranges
 from simulator.base.provenance import provenance
 from simulator.models.memory import MemoryLevel
@@ -108,10 +108,26 @@ def _notes() -> list[str]:
     limit = machine.memory_limit_bytes
     granted = "no memory limit" if limit is None else f"memory limit {units.show_size(limit)} of a control group"
     load = ", ".join(f"{value:.2f}" for value in machine.load_average)
+    ports = [gpu.port for gpu in gpus()]
     free = units.show_size(machine.memory_available_bytes)
     return [
         f"affinity: processors {ranges(affinity())}; {granted}; {free} available",
         f"{machine.system}; governor {machine.governor or 'not known'}; load {load} over 1, 5 and 15 minutes",
+        *(line for gpu in gpus() for line in _about_gpu(gpu, shares=bool(gpu.port) and ports.count(gpu.port) > 1)),
+    ]
+
+
+def _about_gpu(gpu: GpuUnit, *, shares: bool) -> list[str]:
+    """What makes it a PE, which nobody can say before it is measured."""
+    name, near = f"gpu{gpu.number}", f", next to processors {ranges(gpu.cpus)}" if gpu.cpus else ""
+    switch = f", switch: {gpu.port!r}" if shares else ""
+    return [
+        f"{name}: {gpu.name}, {units.show_size(gpu.memory_bytes)}{near}; it is a PE once it is measured:",
+        f"`apportion calibrate speed --kernel dgemm --columns 4096 --device {name} -o {name}-dgemm.json`,",
+        f"`apportion calibrate network --between {name} -o {name}.json`, then under pes, with the name of a core:",
+        f"- {{name: {name}, kind: gpu, host: CORE, memory: {gpu.memory_bytes // 2**20}MiB{switch},",
+        f"   link: {{into: {{model: {name}-h2d-pinned.json}}, out: {{model: {name}-d2h-pinned.json}}}},",
+        f"   speeds: {{dgemm: {{model: {name}-dgemm.json}}}}}}",
     ]
 
 

@@ -15,12 +15,16 @@ ROOT = Path(__file__).parents[2]
 APPORTION = [sys.executable, "-m", "advisor.cli"]
 
 
+def _here_first():
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
+
+
 def apportion(*arguments, cwd=ROOT, **options):
     """What it printed, and its exit code; the code is this checkout's, wherever it is started."""
     return subprocess.run(
         [*APPORTION, *map(str, arguments)],
         cwd=cwd,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | _here_first(),
         capture_output=True,
         text=True,
         check=False,
@@ -31,7 +35,7 @@ def apportion(*arguments, cwd=ROOT, **options):
 def apportion_here(*arguments, cwd=ROOT):
     """The same within the test's own process, which saves the start: for what needs no process of its own."""
     out, err = io.StringIO(), io.StringIO()
-    environment = mock.patch.dict(os.environ, {"PYTHONPATH": str(ROOT)})  # what it starts finds this checkout
+    environment = mock.patch.dict(os.environ, _here_first())  # what it starts finds this checkout
     with environment, contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = _run([str(argument) for argument in arguments])
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
@@ -39,7 +43,7 @@ def apportion_here(*arguments, cwd=ROOT):
 
 def started(*arguments, **options):
     """The same, still running; what it says is piped as text."""
-    usual = {"cwd": ROOT, "env": os.environ | {"PYTHONPATH": str(ROOT)}, "text": True}
+    usual = {"cwd": ROOT, "env": os.environ | _here_first(), "text": True}
     usual |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen([*APPORTION, *map(str, arguments)], **(usual | options))
 

@@ -36,8 +36,15 @@ class Ended:
     usage: Usage = field(default_factory=Usage)
 
 
-def jobs() -> Jobs:
-    """Be ready to start commands: asked to end, and without the driver, this process ends them first."""
+def jobs(device: str = "") -> Jobs:
+    """Be ready to start commands: asked to end, and without the driver, this process ends them first.
+
+    Of GPUs commands see the one named alone.
+    """
+    if device:
+        from simulator.calibration.kernels.device import show_only  # most commands need no kernel
+
+        show_only(device)
     signal.signal(signal.SIGTERM, _end)
     pin.end_with_parent(signal.SIGTERM)
     pin.adopt_orphans()

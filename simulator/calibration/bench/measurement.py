@@ -41,6 +41,8 @@ class Workload(Record):
     cpu: int | None = None
     beside: tuple[int, ...] = field(default_factory=tuple)
     """Logical processors on which the same runs at the same time."""
+    device: str | None = None
+    """The GPU that it is measured on, hosted by `cpu`."""
 
 
 @dataclass(frozen=True)

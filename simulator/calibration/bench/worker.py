@@ -21,6 +21,7 @@ from simulator.calibration.bench.pin import die_with_parent, pin
 SUBJECTS: Final = {
     "apex": "calibration.apex.reader",
     "command": "calibration.bench.launcher",
+    "copies": "calibration.pingpong.copies",
     "kernel": "calibration.speed.solo",
     "load": "calibration.bench.busy_loop",
     "ping-pong": "calibration.pingpong.ends",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Protocol
@@ -68,6 +69,7 @@ class Plan:
     """What a campaign measures."""
 
     sizes: Sequence[int]
+    """Of each cell; the same again where there is more to measure of it than one thing."""
     budget_s: float
     seed: int
     firm: bool = True
@@ -82,6 +84,16 @@ def open_store(path: Path | None, plan: Plan, *, subject: Mapping[str, object], 
 
 def measure_sizes(plan: Plan, sampler: Sampler, store: Samples, *, on_progress: Progress) -> dict[int, list[float]]:
     """Samples by size, as many as the budget allows; what the store holds counts."""
+    found = measure_cells(plan, partial(_of_size, plan, sampler), store, on_progress=on_progress)
+    return dict(zip(plan.sizes, found, strict=True))
+
+
+def _of_size(plan: Plan, sampler: Sampler, cell: int, *, rounds: int, batches: int) -> float:
+    return sampler(plan.sizes[cell], rounds=rounds, batches=batches)
+
+
+def measure_cells(plan: Plan, sampler: Sampler, store: Samples, *, on_progress: Progress) -> list[list[float]]:
+    """The same of what may have several cells of one size: samples of each, by a sampler that takes its place."""
     budget, count = Budget(plan.budget_s), len(plan.sizes)
     round_s = _first_pass(plan, sampler, budget)
     missing = np.maximum(0, LEAST_SAMPLES - store.done(count))
@@ -97,7 +109,7 @@ def measure_sizes(plan: Plan, sampler: Sampler, store: Samples, *, on_progress: 
             )
         on_progress(f"messages, pass {number + 1}", budget.share)
         rounds, batches = _batches(round_s[cell])
-        taken_s = sampler(plan.sizes[cell], rounds=rounds, batches=batches)
+        taken_s = sampler(cell, rounds=rounds, batches=batches)
         store.keep(Sample(number, cell, _cost_s(round_s[cell]), taken_s))
         round_s[cell] = min(round_s[cell], 2 * taken_s)  # the first may have been slow
 
@@ -109,21 +121,21 @@ def measure_sizes(plan: Plan, sampler: Sampler, store: Samples, *, on_progress: 
         cost_s=lambda cell: _cost_s(round_s[cell]),
         journal=store.journal,
     )
-    found: dict[int, list[float]] = {size: [] for size in plan.sizes}
+    found: list[list[float]] = [[] for _ in plan.sizes]
     for one in store.made:
-        found[plan.sizes[one.cell]].append(one.message_s)
+        found[one.cell].append(one.message_s)
     return found
 
 
 def _first_pass(plan: Plan, sampler: Sampler, budget: Budget) -> list[float]:
     """Seconds of a round trip of each, ascending sizes: buffers, pages and clocks are warm afterwards."""
     found: list[float] = []
-    sampler(plan.sizes[0], rounds=1, batches=WARM_UP)
+    sampler(0, rounds=1, batches=WARM_UP)
     ready_s = budget.spent_s  # the processes are up
     for index, size in enumerate(plan.sizes):
-        message_s = sampler(size, rounds=1, batches=1)
+        message_s = sampler(index, rounds=1, batches=1)
         if message_s < SAMPLE_S / 10:
-            message_s = min(message_s, sampler(size, rounds=1, batches=9))
+            message_s = min(message_s, sampler(index, rounds=1, batches=9))
         found.append(2 * message_s)
         if plan.firm and not budget.holds() and index >= min(5, len(plan.sizes) - 1):
             per_byte_s = max(1e-9, found[-1] / size if size >= 2**20 else 0.0)

@@ -5,7 +5,7 @@ import json
 import os
 import select
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,13 +168,20 @@ class End:
         `rounds` are timed in one go, so that the clock's grain does not matter; `first` says who sends first.
         """
         sent, received = self._buffers.views(size_bytes)
-        marks = [time.perf_counter()]
-        for _ in range(batches):
-            bounce(self._channels[peer], sent, received, rounds=rounds, first=first)
-            marks.append(time.perf_counter())
+        channel = self._channels[peer]
+        wall_s = batch_s(lambda: bounce(channel, sent, received, rounds=rounds, first=first), batches)
         if not self._buffers.same(size_bytes):
             raise CalibrationError(f"message of {size_bytes} bytes: other bytes came back than were sent")
-        return Sampled(float(np.median(np.diff(marks))))
+        return Sampled(wall_s)
+
+
+def batch_s(batch: Callable[[], None], batches: int) -> float:
+    """Seconds of a batch, the median of so many."""
+    marks = [time.perf_counter()]
+    for _ in range(batches):
+        batch()
+        marks.append(time.perf_counter())
+    return float(np.median(np.diff(marks)))
 
 
 def bounce(channel: Channel, sent: memoryview, received: memoryview, *, rounds: int, first: bool) -> None:

@@ -20,6 +20,7 @@ from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
 from simulator.calibration.bench.journal import PointStore
 from simulator.calibration.bench.measurement import PRECISION, Measurement, Workload
 from simulator.calibration.bench.usage import Usage
+from simulator.calibration.kernels.device import on_device, there
 from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
 from simulator.calibration.kernels.table import panel_kernel, sized_kernel
 from simulator.calibration.speed.sampling import Effort, Ends, Room, find_ends, sample_point, visit
@@ -77,7 +78,7 @@ class RealSource:
         _check(machine, cpu, effort, max_size, memory_share)
         self._subject, self._cpu, self._effort, self._seed = subject, cpu, effort, seed
         self._others = tuple(beside)
-        self._room = Room(max_size, int(memory_share * memory_available_bytes()), memory_share)
+        self._room = Room(max_size, int(memory_share * _available_bytes(subject)), memory_share)
         self._started_s = 0.0
         self._samples: list[tuple[int, float, tuple[float, ...]]] = []
         self._child = LateRunner(self._open)
@@ -102,12 +103,14 @@ class RealSource:
         columns: int | None = None,
         depth: int | None = None,
         together: bool = False,
+        device: str | None = None,
     ) -> "RealSource":
         """One of `SIZED_KERNELS`; see the class for what the parameters mean and for errors.
 
         With `columns` panels of so many are measured, over their rows up to as many: what a process of an application
         of that order computes; with `depth` too the product of panels so deep is added, as each step of `matmul_2d`
-        does. `together` runs it on all cores at once, as a parallel run does, and takes the times of `cpu`.
+        does. `together` runs it on all cores at once, as a parallel run does, and takes the times of `cpu`. On a
+        `device`, such as `gpu0`, it runs by CuPy, hosted by `cpu`: times are without what moves to it and back.
         """
         if depth is not None and columns is None:
             raise ScenarioError("depth: it is of panels; give --columns too")
@@ -116,7 +119,7 @@ class RealSource:
             max_size = float(kernel.size(columns)) if max_size is None else min(max_size, float(kernel.size(columns)))
         others = tuple(core.cpu for core in this_machine().cores if core.cpu != cpu) if together else ()
         effort, share = Effort(time_cap_s), memory_share
-        subject = KernelSubject(kernel)
+        subject = KernelSubject(kernel if device is None else on_device(kernel, device), device)
         return cls(subject, cpu=cpu, effort=effort, max_size=max_size, store=store, memory_share=share, beside=others)
 
     @classmethod
@@ -130,14 +133,16 @@ class RealSource:
         time_cap_s: float,
         max_size: float | None = None,
         store: Path | None = None,
-        memory_share: float = MEMORY_SHARE,
+        device: str | None = None,
     ) -> "RealSource":
         """A command line with `{n}` in it, and formulas in n for size and volume; its CPU time includes its children's.
 
         The command runs with `OMP_NUM_THREADS=1` and the like, on one processor, and counts from its start to its end.
+        With a `device`, such as `gpu0`, it sees that GPU alone, `{device}` is its number, and the clock counts.
         """
-        subject, effort = command_subject(command, size=size, volume=volume), Effort(time_cap_s)
-        return cls(subject, cpu=cpu, effort=effort, max_size=max_size, store=store, memory_share=memory_share)
+        subject = command_subject(command, size=size, volume=volume, device=device)
+        effort = Effort(time_cap_s)
+        return cls(subject, cpu=cpu, effort=effort, max_size=max_size, store=store)
 
     def __enter__(self) -> Self:
         return self
@@ -157,12 +162,16 @@ class RealSource:
 
     @property
     def panel_sizes(self) -> tuple[float, ...]:
-        """Of panels of a number of columns: sizes at as many rows, and at these halved again and again; else none."""
+        """Of panels of a number of columns: sizes at as many rows, and at these halved again and again; else none.
+
+        A GPU takes as long for a row as for some hundred, so that there it goes on to one.
+        """
         columns = self._subject.workload.columns
         if columns is None:
             return ()
         most = min(columns, self.ends.largest_n)
-        rows = [most >> times for times in range(PANEL_HALVINGS + 1)]
+        halvings = PANEL_HALVINGS if self._subject.device is None else most.bit_length() - 1
+        rows = [most >> times for times in range(halvings + 1)]
         return tuple(self._subject.size(n) for n in rows if n >= max(1, self.ends.smallest_n))
 
     @property
@@ -370,8 +379,11 @@ class RealSource:
         return (f"{self._subject.label}: {said}; end other work on processor {self._cpu}, and measure again",)
 
     def _idle(self) -> tuple[str, ...]:
-        """A line if runs of very unlike volume take the same time: then the speed is that of starting a program."""
-        if len(self.points) < 2:
+        """A line if runs of very unlike volume take the same time: then the speed is that of starting a program.
+
+        Kernels of ours compute what they say, and small ones take as long as their start on a GPU.
+        """
+        if len(self.points) < 2 or self._subject.device is not None:
             return ()
         least, most = self.points[0], self.points[-1]
         if most.volume < MUCH_MORE * least.volume or most.ideal_s > HARDLY_LONGER * least.ideal_s:
@@ -396,8 +408,17 @@ class RealSource:
         )
 
 
+def _available_bytes(subject: Subject) -> int:
+    """Memory for operands: of the machine, or of the GPU that a kernel of ours runs on."""
+    if subject.device is None or not isinstance(subject, KernelSubject):
+        return memory_available_bytes()
+    return there(subject.device).free_bytes
+
+
 def _smallest_n(subject: Subject, machine: Machine) -> int:
-    """The largest n that fits the first-level data cache with room to spare."""
+    """The largest n that fits the first-level data cache with room to spare; on a GPU the smallest of all."""
+    if subject.device is not None:
+        return subject.least_n
     levels = [c.size_bytes for c in machine.caches if c.level == 1 and c.kind != "instruction"]
     room = FIRST_LEVEL_SHARE * (levels[0] if levels else _FIRST_LEVEL_BYTES) / WORD_BYTES
     below = largest_within(subject.size, room)

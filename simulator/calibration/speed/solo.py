@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from simulator.calibration.bench.pin import allocate, limit_memory
 from simulator.calibration.bench.usage import Done, Usage
 from simulator.calibration.bench.worker import Jobs, command_waits
-from simulator.calibration.kernels.sized import Prepared
+from simulator.calibration.kernels.device import on_device
+from simulator.calibration.kernels.sized import Prepared, SizedKernel
 from simulator.calibration.kernels.table import named_kernel
 
 
@@ -21,22 +22,25 @@ class Runs:
 class Solo:
     """Keeps operands, by the numbers that the driver gives them."""
 
-    def __init__(self, kernel: str) -> None:
-        self._kernel = kernel
+    def __init__(self, kernel: str, device: str) -> None:
+        self._kernel, self._device = kernel, device
         self._prepared: dict[int, Prepared] = {}
         self._used = Usage()
         self._runs = 0
 
     def limit(self, count_bytes: int) -> dict[str, bool]:
-        """Limit our memory once the kernel's libraries are loaded and its loops are compiled."""
-        kernel = named_kernel(self._kernel)
+        """Limit our memory once the kernel's libraries are loaded and its loops are compiled.
+
+        With a GPU it is not, whose driver asks for more than it takes.
+        """
+        kernel = self._named(self._kernel)
         kernel.prepare(kernel.n_of(64)).run()
-        return limit_memory(count_bytes)
+        return {} if self._device else limit_memory(count_bytes)
 
     def prepare(self, n: int, *, kernel: str = "", key: int = 0, warm: bool = False) -> Done:
         """Make operands in the place of those of before, and run once if asked to."""
         self._prepared.pop(key, None)  # before the new ones need its memory
-        self._prepared[key] = named_kernel(kernel or self._kernel).prepare(n)
+        self._prepared[key] = self._named(kernel or self._kernel).prepare(n)
         if warm:
             self._prepared[key].run()
         return Done()
@@ -64,6 +68,10 @@ class Solo:
         """How many runs there were from `begin` to `stop`."""
         return Runs(self._runs)
 
+    def _named(self, kernel: str) -> SizedKernel:
+        found = named_kernel(kernel)
+        return on_device(found, self._device) if self._device else found
+
 
 def sample(prepared: Prepared, inner: int) -> Usage:
     """What `inner` runs in a row cost; making their operands again does not count."""
@@ -84,9 +92,9 @@ def sample(prepared: Prepared, inner: int) -> Usage:
     return Usage(cpu_s, wall_s, used.voluntary_switches, used.involuntary_switches)
 
 
-def jobs(kernel: str = "") -> Jobs:
-    """The jobs of one kernel, or of any that commands name."""
-    solo = Solo(kernel)
+def jobs(kernel: str = "", device: str = "") -> Jobs:
+    """The jobs of one kernel, or of any that commands name; on a GPU if one is named."""
+    solo = Solo(kernel, device)
     return {
         "limit": solo.limit,
         "allocate": allocate,

@@ -5,7 +5,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from simulator.calibration.bench.group import Command, EndedError, Group
 from simulator.calibration.bench.launcher import Ended, failure
 from simulator.calibration.bench.measurement import Workload
 from simulator.calibration.bench.usage import Done, Usage
+from simulator.calibration.kernels.device import number_of
 from simulator.calibration.kernels.sized import LARGEST_N, WORD_BYTES, SizedKernel, largest_within
 from simulator.calibration.kernels.table import MARK
 
@@ -31,12 +32,14 @@ class KernelSubject:
     """One of our kernels."""
 
     kernel: SizedKernel
+    device: str | None = None
+    """The GPU that it runs on."""
 
     @property
     def label(self) -> str:
-        """`kernel NAME`, and of which columns."""
+        """`kernel NAME`, and of which columns, and on which GPU."""
         name, _, columns = self.kernel.name.partition(MARK)
-        return f"kernel {name}" + (f" on {columns} columns" if columns else "")
+        return f"kernel {name}" + (f" on {columns} columns" if columns else "") + on_which(self.device)
 
     @property
     def least_n(self) -> int:
@@ -68,7 +71,7 @@ class KernelSubject:
     def workload(self) -> Workload:
         """Its name, and the columns and depth of its panels if it has them."""
         name, _, _ = self.kernel.name.partition(MARK)
-        return Workload(name, self.kernel.columns, self.kernel.depth)
+        return Workload(name, self.kernel.columns, self.kernel.depth, device=self.device)
 
 
 @dataclass(frozen=True)
@@ -78,17 +81,20 @@ class CommandSubject:
     words: tuple[str, ...]
     size_formula: Formula
     volume_formula: Formula
+    device: str | None = None
+    """The GPU that it runs on."""
     stored_bytes: bool = True
     least_n: int = 1
 
     @property
     def label(self) -> str:
-        """`command WORDS`, with the place of n."""
-        return f"command {shlex.join(self.words)}"
+        """`command WORDS`, with the place of n, and on which GPU."""
+        return f"command {shlex.join(self.words)}" + on_which(self.device)
 
     def at(self, n: int) -> tuple[str, ...]:
         """The words to run for n."""
-        return tuple(_PLACE.sub(str(n), word) for word in self.words)
+        said = {"n": str(n), "device": "" if self.device is None else str(number_of(self.device))}
+        return tuple(_PLACE.sub(lambda place: said[place[1]], word) for word in self.words)
 
     def size(self, n: int) -> float:
         """Problem size in elements; infinite beyond the range of numbers."""
@@ -110,14 +116,20 @@ class CommandSubject:
     @property
     def workload(self) -> Workload:
         """Its words and formulas."""
-        return Workload(command=self.words, size=self.size_formula.text, volume=self.volume_formula.text)
+        size, volume = self.size_formula.text, self.volume_formula.text
+        return Workload(command=self.words, size=size, volume=volume, device=self.device)
 
 
 Subject = KernelSubject | CommandSubject
 """What is measured, at a parameter n."""
 
 
-def command_subject(command: str, *, size: str, volume: str) -> CommandSubject:
+def on_which(device: str | None) -> str:
+    """Of a label."""
+    return "" if device is None else f" on {device}"
+
+
+def command_subject(command: str, *, size: str, volume: str, device: str | None = None) -> CommandSubject:
     """Check a command line and its formulas; it is split into words here and never sees a shell."""
     try:
         words = tuple(shlex.split(command))
@@ -126,7 +138,8 @@ def command_subject(command: str, *, size: str, volume: str) -> CommandSubject:
     if not words:
         raise ScenarioError("command is empty; name a program with {n} in its arguments")
     places = {name for word in words for name in _PLACE.findall(word)}
-    if places != {"n"}:
+    allowed = {"n"} if device is None else {"n", "device"}
+    if "n" not in places or places - allowed:
         found = ", ".join(f"{{{name}}}" for name in sorted(places)) or "no place"
         raise ScenarioError(f"command has {found}; write {{n}} where its parameter goes, and no other")
     program = _PLACE.sub("1", words[0])
@@ -134,8 +147,10 @@ def command_subject(command: str, *, size: str, volume: str) -> CommandSubject:
         raise ScenarioError(
             f"command: {program} is no program that can be run; name one on the path or by its own path"
         )
+    if device is not None:
+        number_of(device)
     formulas = (parse(size, names=("n",), place="size"), parse(volume, names=("n",), place="volume"))
-    subject = CommandSubject(words, *formulas)
+    subject = CommandSubject(words, *formulas, device=device)
     _check_growth(subject)
     return subject
 
@@ -247,8 +262,10 @@ class KernelRunner(_Child):
     """A kernel in a pinned child; the library's own threads are switched off."""
 
     def __init__(self, subject: KernelSubject, *, cpus: Sequence[int], memory_bytes: int, limit_s: float) -> None:
-        rows = [(cpu, subject.kernel.name) for cpu in cpus]
+        devices = (subject.device or "", *("" for _ in cpus[1:]))
+        rows = [(cpu, subject.kernel.name, device) for cpu, device in zip(cpus, devices, strict=True)]
         super().__init__(subject, "kernel", rows, limits=(memory_bytes // len(cpus), limit_s))
+        self._of = used_on(subject.device)
         self._warm = False
         self.at_once: list[tuple[int, float, tuple[float, ...]]] = []
         """Of each sample but the first after operands were made: n, when it began, CPU seconds of a run on each PE."""
@@ -265,15 +282,15 @@ class KernelRunner(_Child):
         if self._warm and len(each) > 1:
             self.at_once.append((self._n, began_s, tuple(one.cpu_s / inner for one in each)))
         self._warm = True
-        return each[0]
+        return self._of(each[0])
 
 
 class CommandRunner(_Child):
     """A command line, started by a pinned child that accounts for it and for all it starts."""
 
     def __init__(self, subject: CommandSubject, *, cpu: int, memory_bytes: int, limit_s: float) -> None:
-        super().__init__(subject, "command", [(cpu,)], limits=(memory_bytes, limit_s))
-        self._subject = subject
+        super().__init__(subject, "command", [(cpu, subject.device or "")], limits=(memory_bytes, limit_s))
+        self._subject, self._of = subject, used_on(subject.device)
 
     def prepare(self, n: int) -> None:
         """Remember n; a command makes its own data."""
@@ -292,7 +309,12 @@ class CommandRunner(_Child):
         run = self.ask(command, Ended, limit_s=_START_S + self._limit_s)
         if said := failure(run, limit_s=self._limit_s, memory_bytes=self._memory_bytes):
             raise self.fault(f"{shlex.join(words)}: {said}" if run.failed else said)
-        return run.usage
+        return self._of(run.usage)
+
+
+def used_on(device: str | None) -> Callable[[Usage], Usage]:
+    """What a run cost: on a GPU its time by the clock, whatever its host does meanwhile."""
+    return (lambda used: used) if device is None else (lambda used: replace(used, cpu_s=used.wall_s))
 
 
 Runner = KernelRunner | CommandRunner

@@ -11,6 +11,7 @@ from simulator.base import files
 from simulator.base.arrays import Floats
 from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError
+from simulator.base.machine import Machine
 from simulator.base.provenance import provenance
 from simulator.base.shipped import locate
 from simulator.base.tables import Table, as_table
@@ -176,12 +177,15 @@ def _sizes_and_hops(table: Table) -> tuple[Floats, Floats]:
     return size, hops
 
 
-def fit_network_table(path: str | Path, *, only: str | None = None) -> CalibratedNetwork:
+def fit_network_table(
+    path: str | Path, *, only: str | None = None, machine: Machine | None = None
+) -> CalibratedNetwork:
     """Fit every form of message times to a recorded table, and choose one.
 
     Raises ScenarioError if the table cannot be used, or has too few sizes.
 
     `only`: which rows count, such as `direction=h2d,pinned=1`.
+    `machine`: where they were measured, if that is known.
     """
     path = locate(path)
     points, notes = read_network_table(path, only=only)
@@ -189,7 +193,8 @@ def fit_network_table(path: str | Path, *, only: str | None = None) -> Calibrate
         fit = fit_network(points)
     except ScenarioError as error:
         raise ScenarioError([f"{path}: bytes: {line}" for line in error.lines]) from None
-    return CalibratedNetwork(fit, provenance(inputs={str(path): files.digest(files.read_bytes(path))}), notes)
+    made = provenance(inputs={str(path): files.digest(files.read_bytes(path))}, machine=machine)
+    return CalibratedNetwork(fit, made, notes)
 
 
 save_network_model = write_model
