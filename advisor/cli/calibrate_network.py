@@ -74,16 +74,8 @@ def network(  # noqa: PLR0913, PLR0917 - an option each
     if replay is not None:
         calibrated = calibration.fit_network_table(replay, only=only)
     else:
-        largest = round(units.parse(max_bytes, units.SIZE, field="--max-bytes"))
-        with budget_left(budget or BUDGET, ending_s=ENDING_S) as budget_s, calibration.kept(store):
-            asked: Any = {"between": between, "medium": medium, "max_bytes": largest, "seed": seed}
-            plan = calibration.LinkPlan(**asked, budget_s=budget_s, firm=budget is not None)
-            measured = calibration.measure_link_times(plan, store=store, on_progress=of_time(budget_s))
-        if measured.samples_reused:
-            print(f"{measured.samples_reused} samples were taken before and not again ({store})", file=sys.stderr)
-        if table is not None:
-            rows = "".join(f"{size},{hops},{time_s!r}\n" for size, hops, time_s in measured.rows())
-            files.write_text(table, f"bytes,hops,one_way_s\n{rows}")
+        asked = {"between": between, "medium": medium, "max_bytes": _largest(max_bytes), "seed": seed}
+        measured = _measured(asked, budget, table, store)
         calibrated, more = calibration.fit_measured_link(measured, seed=seed), calibration.link_lines(measured)
     shown = network_blocks(calibrated.file, *more)
     finish(calibrated.to_dict(), shown, output, write=partial(calibration.save_network_model, calibrated))
@@ -91,10 +83,29 @@ def network(  # noqa: PLR0913, PLR0917 - an option each
         files.remove(store)
 
 
+def _largest(max_bytes: str) -> int:
+    return round(units.parse(max_bytes, units.SIZE, field="--max-bytes"))
+
+
+def _measured(
+    asked: Mapping[str, Any], budget: str | None, table: Path | None, store: Path
+) -> calibration.LinkMeasurement:
+    """Messages between processes of this machine, in a table too if one is asked for."""
+    with budget_left(budget or BUDGET, ending_s=ENDING_S) as budget_s, calibration.kept(store):
+        plan = calibration.LinkPlan(**asked, budget_s=budget_s, firm=budget is not None)
+        measured = calibration.measure_link_times(plan, store=store, on_progress=of_time(budget_s))
+    if measured.samples_reused:
+        print(f"{measured.samples_reused} samples were taken before and not again ({store})", file=sys.stderr)
+    if table is not None:
+        rows = "".join(f"{size},{hops},{time_s!r}\n" for size, hops, time_s in measured.rows())
+        files.write_text(table, f"bytes,hops,one_way_s\n{rows}")
+    return measured
+
+
 def _copies(device: str, max_bytes: str, budget: str, to: tuple[Path | None, Path | None], seed: int) -> None:
     """A model for each way to copy to a GPU and back, measured here; the table of all samples stays beside them."""
     table, output = to
-    asked: Any = {"max_bytes": round(units.parse(max_bytes, units.SIZE, field="--max-bytes")), "seed": seed}
+    asked: Any = {"max_bytes": _largest(max_bytes), "seed": seed}
     store = partial_of(output, f"calibrate-network-{device}")
     with budget_left(budget, ending_s=ENDING_S) as budget_s, calibration.kept(store):
         rows = calibration.measure_copies(

@@ -123,7 +123,7 @@ class RealSource:
         return cls(subject, cpu=cpu, effort=effort, max_size=max_size, store=store, memory_share=share, beside=others)
 
     @classmethod
-    def of_command(
+    def of_command(  # noqa: PLR0913 - one option of the command line each
         cls,
         command: str,
         *,
@@ -133,6 +133,7 @@ class RealSource:
         time_cap_s: float,
         max_size: float | None = None,
         store: Path | None = None,
+        memory_share: float = MEMORY_SHARE,
         device: str | None = None,
     ) -> "RealSource":
         """A command line with `{n}` in it, and formulas in n for size and volume; its CPU time includes its children's.
@@ -142,7 +143,7 @@ class RealSource:
         """
         subject = command_subject(command, size=size, volume=volume, device=device)
         effort = Effort(time_cap_s)
-        return cls(subject, cpu=cpu, effort=effort, max_size=max_size, store=store)
+        return cls(subject, cpu=cpu, effort=effort, max_size=max_size, store=store, memory_share=memory_share)
 
     def __enter__(self) -> Self:
         return self

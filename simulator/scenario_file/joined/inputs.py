@@ -277,6 +277,8 @@ def _with_speed(node: CalibratedNode, document: Document, source: str, *, unname
     """With a speed band; of a surface, that of its largest number of columns."""
     form = SpeedFile.of(document, source)
     kernel = form.kernel or unnamed
+    if device := form.subject.get("device"):
+        raise ScenarioError(f"{source}: it is the speed of {device}, not of a core; name it under a PE of kind: gpu")
     if kernel in node.speeds:
         raise ScenarioError(f"{source}: the node has a speed model of kernel {kernel!r} already; leave one out")
     unsaid = () if form.kernel is not None else (f"says no kernel; called {kernel!r}",)

@@ -1,6 +1,7 @@
 """Kernels, commands and copies on a GPU, with stand-ins for CuPy and nvidia-smi: what is asked, counted and refused."""
 
 import importlib
+import json
 import os
 import sys
 from pathlib import Path
@@ -72,10 +73,10 @@ def test_a_command_sees_its_gpu_alone_and_is_measured_by_the_clock(tmp_path):
         f"open({str(seen)!r}, 'w').write(os.environ['CUDA_VISIBLE_DEVICES'] + ' ' + sys.argv[2])\n"
     )
     line = f"{sys.executable} -S {script} {{n}} {{device}}"
-    options = {"size": "n", "volume": "n", "max_size": 20_000, "cpu": CPU, "time_cap_s": 0.5}
+    options = {"size": "n", "volume": "n", "max_size": 20_000, "cpu": CPU, "time_cap_s": 3}
     with RealSource.of_command(line, device="gpu3", **options) as source:
-        point = source.measure(20_000)
-        assert all(sample.cpu_s == sample.wall_s >= 0.2 for sample in point.samples)
+        point = source.measure(source.largest)
+        assert all(sample.cpu_s == sample.wall_s >= 1e-5 * point.n for sample in point.samples)
         assert "gpu3" in source.warnings[0] if source.warnings else True
     assert seen.read_text() == "3 3"
     with pytest.raises(ScenarioError, match=r"\{device\}, \{n\}"):
@@ -127,6 +128,23 @@ def test_without_gpu_or_cupy_nothing_starts(monkeypatch, tmp_path):
         for asked in (SPEED, COPIES):
             refused(tmp_path, (*asked, "gpu0"), said)
     refused(tmp_path, (*SPEED, "cuda"), "device: 'cuda' is no GPU's name; give gpu0, gpu1 and so on")
+
+
+def test_the_speed_of_a_gpu_is_none_of_cores(tmp_path):
+    model = tmp_path / "gpu0-dgemm.json"
+    calibration.save_speed_model(calibration.fit_speed("gbbp_dgemm.csv", method="gbbp"), model)
+    document = json.loads(model.read_text())
+    document["subject"] = {"kernel": "dgemm", "device": "gpu0"}
+    model.write_text(json.dumps(document))
+    said = f"{model}: it is the speed of gpu0, not of a core; name it under a PE of kind: gpu"
+    refused(tmp_path, ("machine", "--speed", model), said)
+
+
+@pytest.mark.usefixtures("gpus")
+def test_gpus_are_named_with_what_makes_them_pes(tmp_path):
+    done = apportion_here("calibrate", "machine", cwd=tmp_path)
+    assert "# gpu1: NVIDIA H200, 140 GiB; it is a PE once it is measured:" in done.stdout
+    assert "kind: gpu, host: CORE, memory: 143771MiB," in done.stdout
 
 
 @pytest.mark.usefixtures("gpus")
