@@ -58,9 +58,9 @@ Samples = visits.Visits[Sample]
 
 
 class Sampler(Protocol):
-    """What measures one sample: seconds one way."""
+    """What measures one sample, of a size or of a cell by its place: seconds one way."""
 
-    def __call__(self, size_bytes: int, *, rounds: int, batches: int) -> float:
+    def __call__(self, which: int, /, *, rounds: int, batches: int) -> float:
         """Time so many round trips in one go, so many times."""
 
 
