@@ -36,17 +36,17 @@ CLOCKS = {
 }
 
 LINES = {
-    "simulator/base": (5_125, 3_727),
-    "simulator/models": (11_926, 11_749),
+    "simulator/base": (5_166, 3_768),
+    "simulator/models": (11_931, 11_754),
     "simulator/load_traces": (2_050, 2_030),
     "simulator/platform": (5_365, 4_955),
     "simulator/programs": (9_051, 9_051),
     "simulator/scheduling": (2_864, 2_738),
-    "simulator/scenario_file": (7_559, 6_427),
+    "simulator/scenario_file": (7_577, 6_445),
     "simulator/engines": (13_189, 12_687),
     "simulator/results": (4_148, 4_282),
     "simulator/experiments": (1_721, 1_601),
-    "simulator/calibration": (14_848, 14_349),
+    "simulator/calibration": (15_144, 14_645),
     "simulator/characterisation": (5_043, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (815, 898),
     "advisor/advise": (10_036, 8_687),
@@ -55,7 +55,7 @@ LINES = {
     "advisor/jobs": (2_456, 2_205),
     "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_994, 5_337),
     "advisor/reproduce": (1_976, 1_980),
-    "advisor/cli": (6_387, 5_184),
+    "advisor/cli": (6_434, 5_231),
 }
 """Lines of Python that rooms may have, and shall have. The first number is only ever lowered, until it is the second; a
 new capability raises both, see `simulator/DESIGN.md`. `python -m tests.house_rules` prints where they stand."""
