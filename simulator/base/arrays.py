@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from simulator.base.documents import Array
 
-__all__ = ["Counts", "Flags", "Floats", "Ints", "Matrix", "Number", "Vector"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]

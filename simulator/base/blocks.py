@@ -11,25 +11,6 @@ from typing import Any
 
 from simulator.base.figures import Drawing
 
-__all__ = [
-    "MOST_ROWS",
-    "Block",
-    "Command",
-    "Figure",
-    "Folded",
-    "Listing",
-    "Page",
-    "Pairs",
-    "Section",
-    "SideBySide",
-    "Table",
-    "Text",
-    "Widget",
-    "pairs",
-    "plain",
-    "table",
-]
-
 MOST_ROWS = 400
 """Rows of a table that a page shows; the JSON document holds all."""
 

@@ -28,24 +28,6 @@ from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, mean
 if TYPE_CHECKING:
     from cattrs import Converter
 
-__all__ = [
-    "FLAT",
-    "NOT_WRITTEN",
-    "SPARE",
-    "Array",
-    "Data",
-    "FormError",
-    "Record",
-    "at",
-    "by_field",
-    "in_file",
-    "named",
-    "read",
-    "read_format",
-    "read_keys",
-    "to_dict",
-]
-
 T = TypeVar("T")
 Hook = Callable[[Any, Any], Any]
 """Makes a value of plain data, as cattrs calls it: with the data and the annotation."""
@@ -95,10 +77,7 @@ class Record:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """What `to_dict` wrote, also without fields that have defaults.
-
-        Raises ScenarioError for anything else; see `read`.
-        """
+        """What `to_dict` wrote, also without fields that have defaults."""
         return read(cls, data)
 
 
@@ -135,10 +114,6 @@ def by_field(record: Any, *, sparse: bool = False) -> Data:
 
 def read(kind: type[T], data: object, **known: Any) -> T:
     """A dataclass from plain data by the annotations of its fields, strictly.
-
-    Raises ScenarioError with a line for each key that is unknown, missing or of another type, and for what the class
-    refuses. Each begins with the keys down to the fault, such as `fit.terms.2.degree`; TypeError if the class has an
-    annotation that is not understood, whatever the data.
 
     `known`: fields that the data do not say.
     """
@@ -183,8 +158,6 @@ def read_format(kind: type[T], document: object, place: object, *, newest: int, 
     """What the document of a file says, its format first; see `read` and `files.check_format`.
 
     Keys `format` and `kind` need not be fields of the class.
-
-    Raises ScenarioError with the file, a line for each fault.
     """
     from simulator.base.files import check_format  # only here: workers that measure load no more than they need
 

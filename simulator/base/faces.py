@@ -6,8 +6,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["face"]
-
 
 def face(package: str) -> tuple[list[str], Callable[[], list[str]], Callable[[str], Any]]:
     """`__all__`, `__dir__` and `__getattr__` of a package that imports its public names `if TYPE_CHECKING` only."""

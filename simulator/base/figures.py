@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLUMN_IN", "NOTHING", "Drawing", "figure_kind"]
-
 Panel = Callable[[Any], None]
 """What draws on axes of matplotlib."""
 

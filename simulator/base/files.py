@@ -23,29 +23,6 @@ from typing import IO, Any
 
 from simulator.base.errors import MALFORMED, ApportionError, ScenarioError, reason
 
-__all__ = [
-    "alone",
-    "check_format",
-    "check_room",
-    "confined",
-    "digest",
-    "digest_of",
-    "make_folder",
-    "private_folder",
-    "read_bytes",
-    "read_json",
-    "read_text",
-    "remove",
-    "set_aside",
-    "shipped",
-    "user_cache",
-    "user_state",
-    "write_bytes",
-    "write_json",
-    "write_pieces",
-    "write_text",
-]
-
 MAX_TEXT_BYTES = 64 * 2**20
 """Largest text file read into memory at once."""
 LEAST_FREE_BYTES = 2**20
@@ -64,10 +41,7 @@ _GZIP = b"\x1f\x8b"
 
 
 def read_bytes(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> bytes:
-    """Read a whole file of at most `limit_bytes` bytes.
-
-    Raises ScenarioError if it is missing, a folder, a device, a pipe, unreadable or larger than the limit.
-    """
+    """Read a whole file of at most `limit_bytes` bytes."""
     with _opened(path) as stream:
         found = os.fstat(stream.fileno()).st_size
         data = stream.read(limit_bytes + 1) if found <= limit_bytes else b""
@@ -109,11 +83,7 @@ def read_json(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> Any:
 
 
 def parse_json(text: str, place: str) -> Any:
-    """The document of a JSON text, read strictly.
-
-    Raises ScenarioError if it is no JSON: also for NaN, Infinity and numbers beyond them, a key that comes twice in one
-    object, half of a surrogate pair, which no text file can hold, and more levels than `MAX_LEVELS`.
-    """
+    """The document of a JSON text, read strictly."""
     try:
         found = json.loads(
             text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole, object_pairs_hook=_once
@@ -169,10 +139,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def check_format(document: Mapping[str, Any], newest: int, path: Path | str, writer: str) -> None:
-    """Refuse what another version wrote: one format is read.
-
-    Raises ScenarioError if the format is another one, or none.
-    """
+    """Refuse what another version wrote: one format is read."""
     found = document.get("format")
     if isinstance(found, int) and not isinstance(found, bool) and found == newest:
         return
@@ -184,10 +151,7 @@ def check_format(document: Mapping[str, Any], newest: int, path: Path | str, wri
 
 @contextlib.contextmanager
 def understood(place: object, writer: str) -> Iterator[None]:
-    """Work on what was read from a file that only its form says how to read; one of another form is refused.
-
-    Raises ScenarioError with the file and the command that writes such ones.
-    """
+    """Work on what was read from a file that only its form says how to read; one of another form is refused."""
     try:
         yield
     except MALFORMED as error:
@@ -209,10 +173,7 @@ def open_lines(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
 
 
 def check_regular(path: Path) -> None:
-    """Refuse what is no file to read from, for those that open it themselves, such as SQLite.
-
-    Raises ScenarioError if it is missing, a folder, a device, a pipe or unreadable.
-    """
+    """Refuse what is no file to read from, for those that open it themselves, such as SQLite."""
     with _opened(path):
         pass
 
@@ -272,8 +233,6 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, data: bytes, *, synced: bool = True) -> None:
     """Write bytes atomically, making the folder if need be: what took long to compute is not lost to a missing one.
-
-    Raises ApportionError if the folder cannot be written or the disk is full; the old file, if any, is untouched.
 
     `synced`: wait until the disk has them. Without, a crash of the machine may lose or tear the file; `kill -9` does
     not.
@@ -368,10 +327,7 @@ _alone_at: ContextVar[frozenset[str]] = ContextVar("_alone_at", default=frozense
 
 @contextlib.contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Write to a file or a folder while no other process of ours does; see `locked`.
-
-    Raises ScenarioError if another one does.
-    """
+    """Write to a file or a folder while no other process of ours does; see `locked`."""
     place = os.path.realpath(path)
     if place in _alone_at.get():
         yield
@@ -388,8 +344,6 @@ def alone(path: Path) -> Iterator[None]:
 
 def check_room(path: Path, *, folder: bool, needed_bytes: int = LEAST_FREE_BYTES) -> None:
     """Refuse what could not be written, before it is computed; nothing is made, the file that tries it has no name.
-
-    Raises ScenarioError if something else stands there, nothing can be written there, or the disk has less room.
 
     `path`: a file, or a folder of files; folders above it need not be there.
     """
@@ -463,10 +417,7 @@ def csv_lines(rows: Iterable[Sequence[object]]) -> str:
 
 
 def write_pieces(path: Path, pieces: Iterable[str]) -> None:
-    """Write a text atomically as its pieces come, for texts larger than memory; packed if the name ends in `.gz`.
-
-    Raises ApportionError as `write_bytes`.
-    """
+    """Write a text atomically as its pieces come, for texts larger than memory; packed if the name ends in `.gz`."""
     with open_whole(path) as stream:
         if path.suffix != ".gz":
             stream.writelines(piece.encode() for piece in pieces)
@@ -477,11 +428,7 @@ def write_pieces(path: Path, pieces: Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def open_append(path: Path) -> Iterator[IO[str]]:
-    """Append lines to a text file; each line is handed to the system as it is written.
-
-    Raises ApportionError if it cannot be written, or is a link, which in a folder from anybody may lead to a file that
-    is not a result.
-    """
+    """Append lines to a text file; each line is handed to the system as it is written."""
     _check_no_link(path)
     try:
         stream = path.open("a", encoding="utf-8", buffering=1)
@@ -500,10 +447,7 @@ def _check_no_link(path: Path) -> None:
 
 
 def end_with_line(path: Path) -> None:
-    """Cut a torn last line off a text file, so that whole lines can be appended.
-
-    Raises ApportionError if the file cannot be read or written, or is a link.
-    """
+    """Cut a torn last line off a text file, so that whole lines can be appended."""
     _check_no_link(path)
     try:
         with path.open("r+b") as stream:
@@ -521,10 +465,7 @@ def end_with_line(path: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, parents included, and make sure that files can be written in it.
-
-    Raises ApportionError if a file stands there, or nothing can be written there.
-    """
+    """Make a folder, parents included, and make sure that files can be written in it."""
     if path.exists() and not path.is_dir():
         raise ApportionError(f"{path}: this is a file; name a folder")
     try:
@@ -536,10 +477,7 @@ def make_folder(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file if it is there.
-
-    Raises ApportionError if the folder cannot be written.
-    """
+    """Remove a file if it is there."""
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
@@ -566,10 +504,7 @@ def digest(data: bytes) -> str:
 
 
 def digest_of(path: Path) -> str:
-    """The same of a file of any size.
-
-    Raises ScenarioError if it cannot be read.
-    """
+    """The same of a file of any size."""
     with _opened(path) as stream:
         return f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
 

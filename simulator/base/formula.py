@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike
 from simulator.base.arrays import Floats
 from simulator.base.errors import FormulaError, meant
 
-__all__ = ["FUNCTIONS", "Formula", "Term", "parse"]
-
 MAX_CHARACTERS = 2_000
 """Longest formula."""
 MAX_DEPTH = 40

@@ -11,8 +11,6 @@ import numpy as np
 from simulator.base import units
 from simulator.base.errors import ScenarioError, meant
 
-__all__ = ["check_choice", "check_is", "check_name", "check_once", "plain", "quantity", "several", "shown", "whole"]
-
 _LONGEST = 60
 """Letters of a value that a sentence shows."""
 

@@ -336,10 +336,7 @@ def clock_hz() -> float | None:
 
 
 def check_room(what: str, needed_bytes: float, *, instead: str) -> None:
-    """Refuse work that is about to start and would need more memory than there is.
-
-    Raises ScenarioError with what it needs and what there is.
-    """
+    """Refuse work that is about to start and would need more memory than there is."""
     if needed_bytes <= SMALL_BYTES:
         return
     available = memory_available_bytes()

@@ -13,8 +13,6 @@ from simulator.base.figures import Drawing, label, name_rows, series
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["curves", "facts", "page", "ranges", "table"]
-
 MOST_ROWS = 20
 """Rows of a table; further ones are counted."""
 MOST_COLUMNS = 12

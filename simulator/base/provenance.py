@@ -8,8 +8,6 @@ from typing import Any
 from simulator.base.documents import Data
 from simulator.base.machine import Machine
 
-__all__ = ["provenance", "versions"]
-
 VERSIONED = ("apportion", "numpy", "scipy", "simpy", "numba")
 
 

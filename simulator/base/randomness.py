@@ -15,8 +15,6 @@ Long = tuple[Any, Any]
 """High and low halves of numbers of 128 bits."""
 _U64 = np.uint64
 
-__all__ = ["firsts", "stream"]
-
 
 def stream(seed: int, *key: str | int) -> np.random.Generator:
     """Generator for one use; the same seed and key give the same bits on every machine.

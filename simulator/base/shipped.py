@@ -10,8 +10,6 @@ from pathlib import Path, PurePath
 from simulator.base import files
 from simulator.base.errors import ScenarioError
 
-__all__ = ["ShippedScenario", "copy_all", "everything", "locate", "names", "path_of", "scenarios"]
-
 KINDS = ("scenarios", "traces")
 SUFFIXES = (".yaml", ".json", ".toml", ".csv")
 SCENARIOS = (".yaml", ".toml")

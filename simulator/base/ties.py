@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike
 
 from simulator.base.arrays import Flags, Ints
 
-__all__ = ["SAME", "first_least", "first_most", "in_order", "is_less", "levels", "near_least"]
-
 SAME = 1e-9
 """Share of themselves by which numbers may differ and be equal: far above rounding, far below what is measured."""
 

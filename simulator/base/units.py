@@ -9,32 +9,6 @@ from typing import Final
 
 from simulator.base.errors import ScenarioError
 
-__all__ = [
-    "BANDWIDTH",
-    "DURATION",
-    "POWER",
-    "SHARE",
-    "SIZE",
-    "SPEED",
-    "amount",
-    "exact",
-    "parse",
-    "parse_duration",
-    "parse_instant",
-    "show_duration",
-    "show_interval",
-    "show_range",
-    "show_rate",
-    "show_size",
-    "to_number",
-    "to_whole",
-    "write_bandwidth",
-    "write_duration",
-    "write_power",
-    "write_size",
-    "write_speed",
-]
-
 MOST_LETTERS: Final = 1000
 """Letters of a number with its unit: a double needs no more, and reading digits takes the square of their number."""
 MOST_BYTES: Final = 2**62

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simulator.models.memory.selection import select_model
     from simulator.models.process_count.model import ProcessCountModel, fit_process_counts
     from simulator.models.process_count.runs import AllocationRuns, Estimates
-    from simulator.models.regression.diagnostics import Diagnosis, advise_next_run, diagnose
+    from simulator.models.regression.diagnostics import Diagnosis, diagnose
     from simulator.models.regression.fitting import METHODS, fit
     from simulator.models.regression.runs import Runs, cells_of, make_runs
     from simulator.models.regression.runtime_model import Predictions, RuntimeModel

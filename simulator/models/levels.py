@@ -74,8 +74,6 @@ class Levels(Record):
         """The share of the quickest level's speed that a PE has over time at a problem size.
 
         Each level has the same time in all, and each stay its own length. Where in it a PE starts is to be drawn.
-
-        Raises ScenarioError if it is not known how long a level lasts.
         """
         if self.lasts_s is None:
             raise ScenarioError("levels: it is not known how long one lasts, so that there is no trace of them")

@@ -28,8 +28,6 @@ from simulator.platform.networks import (
 )
 from simulator.platform.nodes import PE, Load, Node, Platform, bands_of
 
-__all__ = ["Nodes", "bus", "busy", "mesh", "nodes", "star", "torus", "tree", "uniform"]
-
 A_LINK = "a Link, such as Link('10 GbE', '30us', '10 Gbit/s')"
 TimeOfDay = str | datetime.time
 """`"13:00"`, `"9:30"`, `"13h"`, or a time of the `datetime` module."""

@@ -91,10 +91,7 @@ class HostLinks:
 
     @classmethod
     def of(cls, pes: Sequence[tuple[str, str, Gpu | None]]) -> "HostLinks":
-        """Of PEs by name and node.
-
-        Raises ScenarioError if GPUs of one switch say unlike links.
-        """
+        """Of PEs by name and node."""
         links, known = list[Link](), dict[tuple[str, str, int], int]()
         of_pe = np.full((len(pes), 2), -1, dtype=np.int64)
         for place, (name, node, gpu) in enumerate(pes):
@@ -121,10 +118,7 @@ class HostLinks:
 
 
 def check_hosts(pes: Sequence[tuple[str, str, Gpu | None]]) -> dict[int, int]:
-    """The PE that hosts each GPU, by PE.
-
-    Raises ScenarioError if there is no such PE on the GPU's node, or it is a GPU itself.
-    """
+    """The PE that hosts each GPU, by PE."""
     by_name: Mapping[tuple[str, str], int] = {(node, name): place for place, (name, node, _) in enumerate(pes)}
     found = {}
     for place, (name, node, gpu) in enumerate(pes):

@@ -36,8 +36,6 @@ from simulator.platform.networks import Link, Network
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PE", "Load", "Node", "Platform", "Quota", "plain_name"]
-
 LoadStart = Literal["drawn", "own", "zero"] | float | datetime.time | datetime.datetime
 """Where a load starts in its trace: by a draw, at zero, after so many seconds, or at a time of day."""
 STARTS = ("drawn", "own", "zero")

@@ -24,7 +24,6 @@ from simulator.programs.columns import (
     UnitSpread,
 )
 from simulator.programs.program import (
-    ANY,
     NOBODY,
     Barrier,
     Broadcast,
@@ -444,6 +443,3 @@ def _check_spread(spread: UnitSpread | None) -> None:
         raise ScenarioError(f"program: farm: cv is {cv:g}; an exponential distribution has 1, take gamma for others")
     if spread.distribution == "uniform" and 3 * cv * cv > 1:
         raise ScenarioError(f"program: farm: cv is {cv:g}; a uniform distribution above 0 has 0.577 at most")
-
-
-__all__ = ["ANY", "assemble"]

@@ -18,8 +18,6 @@ from simulator.base.errors import ScenarioError
 from simulator.programs.columns import COLLECTIVE_TAG, Kind, Slot
 from simulator.programs.program import AllReduce, AllToAll, Broadcast, Collective, Gather, Reduce, Scatter
 
-__all__ = ["ALGORITHMS", "expand"]
-
 NO_BYTES = np.zeros(())
 
 
@@ -128,8 +126,11 @@ def has_child(party: Party, step: int) -> Flags:
 
 
 def linear_scatter(party: Party) -> list[Slot]:
-    """The root sends each one its part, the next in the ring first: G - 1 messages, one after the other."""
-    return _from_root(party, party.size_bytes)
+    """The root sends each one its part, or all, the next in the ring first: G - 1 messages, one after the other."""
+    distance = party.distance
+    others = range(1, party.size) if np.any(distance == 0) else ()  # the root may be expanded elsewhere
+    sends = [send(distance == 0, party.process(distance + step), party.size_bytes) for step in others]
+    return [recv(distance > 0, party.process(np.zeros_like(distance))), *sends]
 
 
 def posted_scatter(party: Party) -> list[Slot]:
@@ -148,8 +149,11 @@ def binomial_scatter(party: Party) -> list[Slot]:
 
 
 def linear_gather(party: Party) -> list[Slot]:
-    """The root receives each one's part, the next in the ring first: G - 1 messages, one after the other."""
-    return _to_root(party, party.size_bytes)
+    """The root receives each one's part, or data, the next in the ring first: G - 1 messages, one after the other."""
+    distance = party.distance
+    others = range(1, party.size) if np.any(distance == 0) else ()
+    recvs = [recv(distance == 0, party.process(distance + step)) for step in others]
+    return [send(distance > 0, party.process(np.zeros_like(distance)), party.size_bytes), *recvs]
 
 
 def posted_gather(party: Party) -> list[Slot]:
@@ -162,28 +166,9 @@ def binomial_gather(party: Party) -> list[Slot]:
     return _up_the_tree(party, party.size_bytes * below(party, party.distance, span(party)))
 
 
-def linear_reduce(party: Party) -> list[Slot]:
-    """The root receives everyone's data, the next in the ring first: G - 1 messages, one after the other."""
-    return _to_root(party, party.size_bytes)
-
-
 def binomial_reduce(party: Party) -> list[Slot]:
     """Each combines its children's data with its own, the smallest branch first: ceil(log2 G) rounds."""
     return _up_the_tree(party, party.size_bytes)
-
-
-def _from_root(party: Party, size_bytes: Floats) -> list[Slot]:
-    distance = party.distance
-    others = range(1, party.size) if np.any(distance == 0) else ()  # the root may be expanded elsewhere
-    sends = [send(distance == 0, party.process(distance + step), size_bytes) for step in others]
-    return [recv(distance > 0, party.process(np.zeros_like(distance))), *sends]
-
-
-def _to_root(party: Party, size_bytes: Floats) -> list[Slot]:
-    distance = party.distance
-    others = range(1, party.size) if np.any(distance == 0) else ()
-    recvs = [recv(distance == 0, party.process(distance + step)) for step in others]
-    return [send(distance > 0, party.process(np.zeros_like(distance)), size_bytes), *recvs]
 
 
 def _up_the_tree(party: Party, size_bytes: Floats) -> list[Slot]:
@@ -236,11 +221,6 @@ def binomial_broadcast(party: Party) -> list[Slot]:
             for step in reversed(steps(party))
         ),
     ]
-
-
-def linear_broadcast(party: Party) -> list[Slot]:
-    """The root sends to each one, the next in the ring first: G - 1 messages, one after the other."""
-    return linear_scatter(party)
 
 
 def scatter_ring_broadcast(party: Party) -> list[Slot]:
@@ -339,13 +319,13 @@ ALGORITHMS: dict[type[Collective], dict[str, Algorithm]] = {
         "modified_ring": modified_ring_broadcast,
         "two_rings": two_rings_broadcast,
         "binomial": binomial_broadcast,
-        "linear": linear_broadcast,
+        "linear": linear_scatter,
         "scatter_ring": scatter_ring_broadcast,
         "posted": posted_scatter,
     },
     Scatter: {"linear": linear_scatter, "binomial": binomial_scatter, "posted": posted_scatter},
     Gather: {"linear": linear_gather, "binomial": binomial_gather, "posted": posted_gather},
-    Reduce: {"linear": linear_reduce, "binomial": binomial_reduce, "posted": posted_gather},
+    Reduce: {"linear": linear_gather, "binomial": binomial_reduce, "posted": posted_gather},
     AllToAll: {"pairwise": pairwise_all_to_all, "linear": linear_all_to_all, "posted": posted_all_to_all},
     AllReduce: {
         "recursive_doubling": doubling_all_reduce,

@@ -17,8 +17,6 @@ from simulator.programs.configuration import AS_NOW
 from simulator.scenario_file.load import scenario_of_text
 from simulator.scenario_file.written import written
 
-__all__ = ["EXAMPLES", "NETWORKS", "BegunScenario", "begin_scenario"]
-
 NODES = "node[1-4]: 8 cores 2 Gflop/s"
 NETWORK, APPLICATION = "10GbE", "stencil"
 EXAMPLES: Mapping[str, tuple[str, Mapping[str, int]]] = {

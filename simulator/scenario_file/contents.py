@@ -14,8 +14,6 @@ from simulator.models.speed import SpeedBand
 from simulator.platform.nodes import PE
 from simulator.scenario_file.scenario import Scenario
 
-__all__ = ["AlikeNodes", "Contents", "contents_of"]
-
 _CONSTANT = 1e-6
 
 

@@ -71,17 +71,6 @@ from simulator.scenario_file.scenario import (
 )
 from simulator.scenario_file.segs import application_data, load_seg, seg_of
 
-__all__ = [
-    "Template",
-    "dump_scenario",
-    "load_either",
-    "load_platform",
-    "load_scenario",
-    "read_template",
-    "resolved_text",
-    "template_of",
-]
-
 Stated = tuple[Mapping[str, int], list[str]]
 """Names of PEs with their places, and the kernels that they have speeds of."""
 _NOTHING = ApplicationForm(name="hpl", kernel="dgemm", parameters={})

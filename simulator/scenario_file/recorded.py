@@ -27,8 +27,6 @@ def recorded_application(
 ) -> Application:
     """The application that a form means.
 
-    Raises ScenarioError if the recording cannot be simulated, or the speeds where it was made are not known.
-
     `before`: the platform as the file has it, where a change sets other speeds: PEs were so quick when it recorded.
     """
     with site.at("application"):

@@ -17,22 +17,21 @@ from simulator.base.machine import check_room
 from simulator.models.load import LoadTrace
 from simulator.models.memory.levels import MemoryUse
 from simulator.models.neighbours import ShareTable, SharingDomain
-from simulator.models.predicted_speed import KERNEL_USES, UNKNOWN_USE
+from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
 from simulator.platform.networks import Listed
-from simulator.platform.nodes import PE, Node, Platform
+from simulator.platform.nodes import Node, Platform
 from simulator.programs.applications import GRAPH, Parameters, Work, make_work
 from simulator.programs.applications.modelled import Modelled
 from simulator.programs.applications.own_costs import OwnCosts
-from simulator.programs.applications.recorded import NAME, Mix, RecordedWork
+from simulator.programs.applications.recorded import RecordedWork
 from simulator.programs.applications.work import Movable
 from simulator.programs.assembly import assemble
 from simulator.programs.configuration import Configuration, even_split
 from simulator.programs.graphs.work import SegWork, with_parameters
 from simulator.programs.moves import Moves, StatedMoves, with_moves
 from simulator.programs.program import Farm, Loop, Program, Row
-from simulator.programs.recorded.recording import Recording
 
 if TYPE_CHECKING:
     from simulator.models.regression.runtime_model import RuntimeModel
@@ -138,23 +137,6 @@ class Application:
         """A program written by hand, the same for every configuration."""
         return cls("program", kernel, {}, written=program)
 
-    @classmethod
-    def of_recording(
-        cls, recording: Recording, *, kernel: str, on: PE, second: str = "", weight: float = 1.0, **choices: str
-    ) -> "Application":
-        """A recorded MPI program, whose computing is like a kernel, or for a share of the time like a second one.
-
-        Raises ScenarioError if the PE has no speed of a kernel, or a choice is none.
-
-        `on`: the PE that it was recorded on, with its speeds.
-        `choices`: algorithms of collectives and `waiting`, as parameters of a scenario file.
-        """
-        kernels = tuple(filter(None, (kernel, second)))
-        mix = Mix(kernels, tuple(on.speed_of(name) for name in kernels), weight if second else 1.0, on.name)
-        given: Parameters = {**choices, **({"second": second, "weight": weight} if second else {})}
-        work = RecordedWork(recording, mix).with_parameters(given)
-        return cls(NAME, NAME, given, memory=work.memory_use(KERNEL_USES), recorded=work)
-
     @property
     def draws(self) -> bool:
         """Whether its units differ from run to run, by draws of their own: those of farms may."""
@@ -211,7 +193,7 @@ class Change:
 class Extrapolation(Record):
     """A measured speed band rescaled to other memory levels, and how far that goes."""
 
-    SPARSE, DERIVED = False, ("beyond_measured",)
+    SPARSE = False
     node: str
     """As the file names the entry."""
     pes: str
@@ -234,11 +216,6 @@ class Extrapolation(Record):
     band: SpeedBand = field(metadata=NOT_WRITTEN)
     beyond_levels: str = ""
     """What of the memory model was used in addition to its levels."""
-
-    @property
-    def beyond_measured(self) -> float | None:
-        """The largest size needed over the largest measured; None for a speed given as a constant."""
-        return None if self.measured_elements is None else self.needed_elements / self.measured_elements[1]
 
 
 def _configurations(divided: object, platform: Platform, application: Application) -> tuple[Configuration, ...]:

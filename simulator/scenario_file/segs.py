@@ -33,8 +33,6 @@ from simulator.programs.graphs.nodes import (
 )
 from simulator.programs.graphs.work import SegWork
 
-__all__ = ["describe_seg", "dump_seg", "load_seg", "seg_data", "seg_of"]
-
 _KINDS = ("process", "loop", "branch", "sequence", "call")
 Place = tuple[str | int, ...]
 ELSE = "else"

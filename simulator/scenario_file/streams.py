@@ -26,8 +26,6 @@ from simulator.programs.streams.stream import MISSING, JobApplication, Stream, m
 from simulator.programs.streams.swf import read_swf
 from simulator.scheduling.nodes import NO_LIMIT_MIB, JobNodes, JobPartition
 
-__all__ = ["COLUMNS", "parse_job_list", "parse_job_table", "read_job_nodes", "read_stream"]
-
 MOST_JOBS: Final = 1_000_000
 """Most jobs of one list."""
 COLUMNS: Final = ("application", "processes", "least", "most", "submitted_s", "limit_s", "user")

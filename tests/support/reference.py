@@ -26,7 +26,7 @@ from simulator.platform.networks.network import NetworkForm
 from simulator.platform.networks.topologies import TOPOLOGIES
 from simulator.platform.nodes import LoadForm, TraceForm
 from simulator.programs.applications import PARAMETERS, recorded
-from simulator.programs.applications.parameters import Duration, Field
+from simulator.programs.applications.parameters import Field
 from simulator.scenario_file.forms import (
     AmountForm,
     ApplicationForm,
@@ -166,7 +166,7 @@ def _usual(field: Field) -> str:
         return "needed"
     if isinstance(field.default, str):
         return f"`{field.default}`" if field.default else ""
-    unit = "s" if isinstance(field, Duration) else ""
+    unit = "s" if field.schema == {"type": "string"} and field.default == 0 else ""
     return "" if math.isinf(field.default) else f"`{field.default:g}{unit}`"
 
 

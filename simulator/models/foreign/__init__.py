@@ -56,10 +56,7 @@ def format_in(path: Path) -> Format | None:
 
 
 def read_as(path: str | Path, gives: str) -> Printed:
-    """The table in a file: one of ours, or the results of a program that give it.
-
-    Raises ScenarioError if the file is of a program whose results give something else, or cannot be read.
-    """
+    """The table in a file: one of ours, or the results of a program that give it."""
     text = files.read_text(Path(path), limit_bytes=MAX_BYTES)
     found = format_of(text)
     if found is None:

@@ -23,7 +23,6 @@ from simulator.models.network import (
     NetworkModel,
     NetworkPoints,
     PacketisedModel,
-    PiecewiseModel,
     fit_network,
     make_points,
 )
@@ -45,16 +44,6 @@ class Jump:
     jump_s: float
 
 
-@dataclass(frozen=True)
-class Breakpoint:
-    """Where one line of times ends and the next begins, and the measured sizes on either side."""
-
-    bytes: float
-    after_bytes: float
-    before_bytes: float
-    jump_s: float
-
-
 @dataclass(frozen=True, kw_only=True)
 class NetworkFile(ModelFile):
     """What the file of a network model says."""
@@ -64,7 +53,6 @@ class NetworkFile(ModelFile):
     criterion: str = ""
     models: tuple[FormEntry, ...] = ()
     jump: tuple[Jump, ...] | None = None
-    breakpoints: tuple[Breakpoint, ...] = ()
     model: NetworkModel
     points: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     measured: Mapping[str, object] | None = None
@@ -96,7 +84,6 @@ class CalibratedNetwork:
             criterion=CRITERION,
             models=tuple(form.entry for form in self.fit.forms),
             jump=_jump(self.fit),
-            breakpoints=_breakpoints(self.fit),
             model=self.fit.model,
             points={name: tuple(column.tolist()) for name, column in columns.items()},
             measured=self.measured,
@@ -116,20 +103,6 @@ def _jump(fit: NetworkFit) -> "tuple[Jump, ...] | None":
         return None
     model = fitted.model
     return tuple(Jump(model.packet_bytes, float(hops), float(model.jump_s(hops))) for hops in fit.points.distances)
-
-
-def _breakpoints(fit: NetworkFit) -> "tuple[Breakpoint, ...]":
-    """Where the lines of the piecewise form meet or jump: the data's eager and rendezvous limits."""
-    fitted = fit.form("piecewise").fitted
-    if fitted is None or not isinstance(fitted.model, PiecewiseModel):
-        return ()
-    breaks, sizes = fitted.model.breaks_bytes, fit.points.sizes
-    first = np.searchsorted(sizes, breaks, side="right")
-    jumps = fitted.model.jumps_s(float(fit.points.distances[0]))
-    return tuple(
-        Breakpoint(float(at), float(sizes[k - 1]), float(sizes[k]), float(jump))
-        for at, k, jump in zip(breaks, first, jumps, strict=True)
-    )
 
 
 def read_network_table(path: str | Path, *, only: str | None = None) -> tuple[NetworkPoints, tuple[str, ...]]:

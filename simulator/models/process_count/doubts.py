@@ -21,13 +21,7 @@ NO_DOUBT: tuple[str, ...] = ()
 
 
 def check_runs(runs: AllocationRuns) -> None:
-    """Refuse runs that nothing can be fitted to.
-
-    Raises
-    ------
-    ScenarioError
-        One line per fault.
-    """
+    """Refuse runs that nothing can be fitted to."""
     faults = row_faults(runs)
     if not len(runs.size):
         raise ScenarioError(faults)

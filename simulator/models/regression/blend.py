@@ -99,7 +99,7 @@ class Blend:
 
     def members(self, values: Mapping[str, Floats]) -> tuple[Floats, Floats, Floats]:
         """By every member: log seconds, variance of their mean, variance of one run; (members, n) each."""
-        mean, jacobian, local, _ = self._located(values)
+        mean, jacobian, local = self._located(values)
         spread = ((self.covariance @ jacobian) * jacobian).sum(axis=1)
         of_mean = (spread + self.variance[:, None] * local) * self.inflation[:, None]
         of_mean += self._extrapolation(values)
@@ -107,7 +107,7 @@ class Blend:
 
     def causes(self, values: Mapping[str, Floats]) -> Floats:
         """Variance of the log mean at one target by what it comes from: sampling, the form, and extrapolation; (3,)."""
-        mean, jacobian, local, _ = self._located(values)
+        mean, jacobian, local = self._located(values)
         sampling = ((self.covariance @ jacobian) * jacobian).sum(axis=1)[:, 0]
         widened = (sampling + self.variance * local[:, 0]) * self.inflation
 
@@ -119,21 +119,12 @@ class Blend:
         # Where the forward validation narrows the doubt, the form adds none.
         return np.array([known, max(steady - known, 0.0), beyond])
 
-    def covariances(self, values: Mapping[str, Floats]) -> tuple[Floats, tuple[Floats, Floats], Floats]:
-        """Log seconds; covariance with row 0 and variance of the mean; noise variance; each of shape (members, n)."""
-        mean, jacobian, local, shared = self._located(values)
-        spread = self.covariance @ jacobian
-        factor = self.inflation[:, None]
-        first = ((spread * jacobian[:, :, :1]).sum(axis=1) + self.variance[:, None] * shared) * factor
-        own = ((spread * jacobian).sum(axis=1) + self.variance[:, None] * local) * factor
-        return mean, (first, own), self._noise(mean)
-
-    def _located(self, values: Mapping[str, Floats]) -> tuple[Floats, Floats, Floats, Floats]:
-        """Log seconds, derivatives, and the alike residuals' variance and covariance with row 0, by every member."""
+    def _located(self, values: Mapping[str, Floats]) -> tuple[Floats, Floats, Floats]:
+        """Log seconds, derivatives, and the alike residuals' variance, by every member."""
         design = self.design
         terms, lacking, logs = design.terms(values), design.lacking(values), design.logs(values)
         mean, jacobian = log_predict(terms, lacking[self.extra], logs, self.mode)
-        local, shared = np.zeros_like(mean), np.zeros_like(mean)
+        local = np.zeros_like(mean)
         if self.alike.any():
             kernel = _kernel(logs, self._trained_logs(), design.span)
             inverse, trained, slopes = self._trained
@@ -142,8 +133,7 @@ class Blend:
             mean[which] += trained @ gain.T
             jacobian[which] -= slopes @ gain.T
             local[which] = np.maximum(LIKENESS - (gain * kernel).sum(axis=1), 0.0)
-            shared[which] = _kernel(logs[:1], logs, design.span)[0] - kernel @ gain[0]
-        return mean, jacobian, local, shared
+        return mean, jacobian, local
 
     def _extrapolation(self, values: Mapping[str, Floats]) -> Floats:
         """Variance for what may change outside of the hull of the runs (caches, protocols), shape (n,)."""

@@ -72,7 +72,7 @@ class Zone:
     routing: str
     parent: "Zone | None"
     ways: dict[tuple[str, str], Way] = field(default_factory=dict)
-    """Routes between its points, or between the zones in it; of a torus or fat tree, those of all its hosts."""
+    """Routes between its points, or between the zones in it."""
     points: list[str] = field(default_factory=list)
     """Hosts and routers in the order in which they are defined."""
     up: dict[str, tuple[int, ...]] = field(default_factory=dict)

@@ -14,8 +14,6 @@ from simulator.base.names import patterns_of
 from simulator.base.units import to_whole
 from simulator.platform.foreign.slurm import config_lines, host_parts, hostlist
 
-__all__ = ["SlurmCluster", "SlurmNode", "SlurmPartition", "gpus_in", "nodes_in", "read_slurm", "slurm_seconds"]
-
 MOST_FAULTS = 20
 _FIELD = re.compile(r"(?:^|\s)([A-Za-z]\w*)=(\S*)")
 _PAIR = re.compile(r'\s*([A-Za-z]\w*)\s*=\s*("[^"]*"|[^\s"]*)(?=\s|$)')

@@ -30,8 +30,6 @@ from simulator.platform.networks.network import (
     private_links,
 )
 
-__all__ = ["TOPOLOGIES", "AnyNetworkForm", "Bus", "Listed", "Mesh", "Star", "Torus", "Tree"]
-
 MAX_MESH_NODES = 1024
 """A full mesh has half the square of its nodes in links."""
 

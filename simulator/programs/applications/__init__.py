@@ -62,10 +62,7 @@ GRAPH = "seg"
 
 
 def make_work(application: str, parameters: Parameters, model: "RuntimeModel | None" = None) -> Work:
-    """An application with its parameters.
-
-    Raises ScenarioError if there is no such application, or its parameters or the model do not fit it.
-    """
+    """An application with its parameters."""
     if application == GRAPH:
         raise ScenarioError(
             f"application: name: {GRAPH!r} needs a graph that is prepared; name another application here"
@@ -80,8 +77,5 @@ def make_work(application: str, parameters: Parameters, model: "RuntimeModel | N
 def build_program(
     application: str, parameters: Parameters, configuration: Configuration, *, model: "RuntimeModel | None" = None
 ) -> Program:
-    """The program of an application under a configuration.
-
-    Raises ScenarioError if there is no such application, or its parameters, the model or the partition do not fit it.
-    """
+    """The program of an application under a configuration."""
     return make_work(application, parameters, model).program(configuration)

@@ -14,13 +14,13 @@ panel, the upper half too: 8 n (columns + nb) bytes.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
 
 from simulator.programs.applications.block_columns import BlockColumns
-from simulator.programs.applications.parameters import BROADCAST, ORDER, Choice, Counted, Whole
+from simulator.programs.applications.parameters import BROADCAST, Counted, choice, order, whole
 from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import Broadcast, BroadcastAlgorithm, Compute, Loop, Program
@@ -86,9 +86,9 @@ APPLICATION = Counted(
     "cholesky",
     lambda n, nb, broadcast: Cholesky(BlockColumns(n, nb), broadcast),
     {
-        "n": replace(ORDER, meaning="order of the matrix"),
-        "nb": Whole(meaning="columns of a block"),
-        "broadcast": Choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
+        "n": order("order of the matrix"),
+        "nb": whole(meaning="columns of a block"),
+        "broadcast": choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
     },
     chosen=("nb", "broadcast"),
 )

@@ -11,7 +11,7 @@ from typing import get_args
 
 import numpy as np
 
-from simulator.programs.applications.parameters import Choice, Counted, Positive, Whole
+from simulator.programs.applications.parameters import Counted, choice, positive, whole
 from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.moves import Moves
@@ -60,10 +60,10 @@ APPLICATION = Counted(
     "ep",
     Samples,
     {
-        "samples": Whole(meaning="independent samples"),
-        "volume": Positive(1.0, "volume of a sample"),
-        "result_bytes": Whole(RESULT_BYTES, least=0, meaning="bytes of a process's result"),
-        "reduce": Choice(
+        "samples": whole(meaning="independent samples"),
+        "volume": positive(1.0, "volume of a sample"),
+        "result_bytes": whole(RESULT_BYTES, least=0, meaning="bytes of a process's result"),
+        "reduce": choice(
             get_args(AllReduceAlgorithm),
             "recursive_doubling",
             "the all-reduce: `recursive_doubling`, `ring` or `reduce_broadcast`",

@@ -21,7 +21,7 @@ import numpy as np
 
 from simulator.base.arrays import Floats
 from simulator.programs import program
-from simulator.programs.applications.parameters import Choice, Counted, Duration, Parameters, Positive, Whole
+from simulator.programs.applications.parameters import Counted, Parameters, choice, duration, positive, whole
 from simulator.programs.applications.work import Team, Work
 from simulator.programs.columns import DISTRIBUTIONS, RULES, SelfScheduling, UnitSpread
 from simulator.programs.configuration import Configuration
@@ -160,22 +160,22 @@ APPLICATION = Counted(
     "farm",
     _make,
     {
-        "units": Whole(most=10**8, meaning="pieces of work"),
-        "volume": Positive(meaning="volume of a unit, in the mean"),
-        "size": Whole(most=10**16, meaning="elements of a unit"),
-        "chunk": Whole(1, meaning="units that are pulled at once, under rule `ss`"),
-        "pull": Duration(0.0, "time of a pull, such as `10us`"),
-        "rule": Choice(RULES, "ss", f"how many units a pull gets: {', '.join(f'`{rule}`' for rule in RULES)}"),
-        "least": Whole(1, meaning="units of a chunk at least, under `gss`, `fac`, `fac2`, `awf-b` and `af`"),
-        "first": Whole(0, 0, meaning="units of the first chunk under `tss`; 0: half of equal parts"),
-        "last": Whole(1, meaning="units of the last chunk under `tss`"),
-        "assumed_cv": Positive(1.0, "deviation of a unit's time over its mean, as rule `fac` is told"),
-        "serve": Duration(0.0, "time for which the pool serves one request and no other"),
-        "unit_bytes": Whole(0, 0, 2**50, meaning="data of a unit, which goes from the pool to the process"),
-        "profile": Choice(PROFILES, "constant", "volumes by the units' order: `constant`, `rising` or `falling`"),
-        "slope": Positive(1.0, "how far the first and last unit are from the mean, in parts of it; at most 1"),
-        "distribution": Choice((NONE, *DISTRIBUTIONS), NONE, _NAMED),
-        "cv": Positive(1.0, "deviation over mean of `gamma`, `uniform` and `lognormal`"),
+        "units": whole(most=10**8, meaning="pieces of work"),
+        "volume": positive(meaning="volume of a unit, in the mean"),
+        "size": whole(most=10**16, meaning="elements of a unit"),
+        "chunk": whole(1, meaning="units that are pulled at once, under rule `ss`"),
+        "pull": duration(meaning="time of a pull, such as `10us`"),
+        "rule": choice(RULES, "ss", f"how many units a pull gets: {', '.join(f'`{rule}`' for rule in RULES)}"),
+        "least": whole(1, meaning="units of a chunk at least, under `gss`, `fac`, `fac2`, `awf-b` and `af`"),
+        "first": whole(0, 0, meaning="units of the first chunk under `tss`; 0: half of equal parts"),
+        "last": whole(1, meaning="units of the last chunk under `tss`"),
+        "assumed_cv": positive(1.0, "deviation of a unit's time over its mean, as rule `fac` is told"),
+        "serve": duration(meaning="time for which the pool serves one request and no other"),
+        "unit_bytes": whole(0, 0, 2**50, meaning="data of a unit, which goes from the pool to the process"),
+        "profile": choice(PROFILES, "constant", "volumes by the units' order: `constant`, `rising` or `falling`"),
+        "slope": positive(1.0, "how far the first and last unit are from the mean, in parts of it; at most 1"),
+        "distribution": choice((NONE, *DISTRIBUTIONS), NONE, _NAMED),
+        "cv": positive(1.0, "deviation over mean of `gamma`, `uniform` and `lognormal`"),
     },
     _faults,
     chosen=("chunk", "pull", "rule", "least", "first", "last", "assumed_cv", "serve"),

@@ -11,12 +11,12 @@ bytes per row. Nothing else is counted: moving the own part, 16 r_i**2 bytes, co
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log2
 
 import numpy as np
 
-from simulator.programs.applications.parameters import ORDER, Counted
+from simulator.programs.applications.parameters import Counted, order
 from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import NOBODY, Compute, Exchange, Loop, Program
@@ -72,6 +72,6 @@ APPLICATION = Counted(
     "fft",
     Fft,
     {
-        "n": replace(ORDER, meaning="points of a row, and rows"),
+        "n": order("points of a row, and rows"),
     },
 )

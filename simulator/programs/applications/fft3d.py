@@ -14,13 +14,13 @@ lines along z. A partition divides the n**2 lines and has the form of the grid: 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log2
 
 import numpy as np
 
 from simulator.base.arrays import Flags, Ints
-from simulator.programs.applications.parameters import Counted, Whole
+from simulator.programs.applications.parameters import Counted, whole
 from simulator.programs.applications.work import Grid, Shape, Team, Work, shapes
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import NOBODY, Compute, Exchange, Loop, Program
@@ -95,6 +95,6 @@ APPLICATION = Counted(
     "fft3d",
     Fft3d,
     {
-        "n": replace(Whole(most=10**5), meaning="points along each of the three axes"),
+        "n": whole(most=10**5, meaning="points along each of the three axes"),
     },
 )

@@ -41,7 +41,7 @@ Parameters of `hpl` from the input file of the benchmark itself: HPL.dat, 31 lin
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -50,7 +50,7 @@ from simulator.base import units
 from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.programs.applications.block_columns import BlockColumns
-from simulator.programs.applications.parameters import BROADCAST, ORDER, Choice, Counted, Parameters, Positive, Whole
+from simulator.programs.applications.parameters import BROADCAST, Counted, Parameters, choice, order, positive, whole
 from simulator.programs.applications.work import Shape, Team, Work, shapes
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import (
@@ -277,16 +277,19 @@ APPLICATION = Counted(
     "hpl",
     lambda n, nb, **others: Hpl(BlockColumns(n, nb), **others),
     {
-        "n": replace(ORDER, meaning="order of the matrix"),
-        "nb": Whole(meaning="columns of a block"),
-        "broadcast": Choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
-        "phases": Choice(get_args(Phases), "main", "`main`: panels, broadcasts, updates; `all`: all that HPL does"),
-        "panel_speed": Positive(1.0, "speed of panels over that of the update"),
-        "solve_speed": Positive(1.0, "speed of the back substitution over that of the update; with `phases: all`"),
-        "swap_speed": Positive(
-            math.inf, "words of row swaps per second over the update's speed; with `phases: all`; no time if left out"
+        "n": order("order of the matrix"),
+        "nb": whole(meaning="columns of a block"),
+        "broadcast": choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
+        "phases": choice(get_args(Phases), "main", "`main`: panels, broadcasts, updates; `all`: all that HPL does"),
+        "panel_speed": positive(1.0, "speed of panels over that of the update"),
+        "solve_speed": positive(
+            1.0, meaning="speed of the back substitution over that of the update; with `phases: all`"
         ),
-        "waiting": Choice(
+        "swap_speed": positive(
+            math.inf,
+            meaning="words of row swaps per second over the update's speed; with `phases: all`; no time if left out",
+        ),
+        "waiting": choice(
             get_args(Waiting),
             "yielding",
             "what a process does that waits: `yielding` leaves its PE, `polling` does not",

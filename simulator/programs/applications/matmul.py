@@ -1,11 +1,11 @@
 """C = A x B by rows: the master (process 0) sends rows of A and all of B, all multiply, the master collects."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.programs.applications.parameters import ORDER, Counted
+from simulator.programs.applications.parameters import Counted, order
 from simulator.programs.applications.work import Work, wrong_sum
 from simulator.programs.configuration import Configuration
 from simulator.programs.moves import Moves
@@ -93,6 +93,6 @@ APPLICATION = Counted(
     "matmul",
     MatrixProduct,
     {
-        "n": replace(ORDER, meaning="order of the matrices"),
+        "n": order("order of the matrices"),
     },
 )

@@ -14,14 +14,14 @@ columns, or both (Kalinov and Lastovetsky, 2001). Grid rows or columns without e
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, isqrt
 from typing import get_args
 
 import numpy as np
 
 from simulator.base.errors import ScenarioError
-from simulator.programs.applications.parameters import BROADCAST, ORDER, Choice, Counted, Whole, check_steps
+from simulator.programs.applications.parameters import BROADCAST, Counted, check_steps, choice, order, whole
 from simulator.programs.applications.work import Grid, Movable, Shape, Work, shapes
 from simulator.programs.configuration import Configuration
 from simulator.programs.moves import Moves
@@ -136,10 +136,10 @@ APPLICATION = Counted(
     "matmul_2d",
     GridProduct,
     {
-        "n": replace(ORDER, meaning="order of the matrices"),
-        "nb": Whole(meaning="width of a panel"),
-        "grid_rows": Whole(meaning="rows of the grid of processes"),
-        "broadcast": Choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
+        "n": order("order of the matrices"),
+        "nb": whole(meaning="width of a panel"),
+        "grid_rows": whole(meaning="rows of the grid of processes"),
+        "broadcast": choice(get_args(BroadcastAlgorithm), "ring", BROADCAST),
     },
     chosen=("nb", "grid_rows", "broadcast"),
 )

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from simulator.base import units
 from simulator.base.documents import Data
@@ -20,154 +21,91 @@ MOST_STEPS = 10**7
 BROADCAST = "how panels reach the others: `ring`, `modified_ring`, `two_rings`, `binomial`, `linear` or `scatter_ring`"
 
 
-class Field(Protocol):
+@dataclass(frozen=True)
+class Field:
     """What one parameter may be."""
 
-    @property
-    def default(self) -> Any:
-        """Its value where it is not given; None if it must be."""
-
-    @property
-    def meaning(self) -> str:
-        """What it is, for those who write scenarios."""
-
-    @property
-    def schema(self) -> Data:
-        """Its JSON Schema."""
-
-    def parse(self, value: float | str) -> Any:
-        """Its value."""
+    default: Any
+    """Its value where it is not given; None if it must be."""
+    meaning: str
+    """What it is, for those who write scenarios."""
+    schema: Data
+    """Its JSON Schema."""
+    read: Callable[[Any], Any]
+    """Its value; ValueError says what is wanted instead."""
 
 
-@dataclass(frozen=True)
-class Whole:
+def whole(default: int | None = None, least: int = 1, most: int = 2**53, *, meaning: str) -> Field:
     """An integer."""
 
-    default: int | None = None
-    least: int = 1
-    most: int = 2**53
-    meaning: str = ""
+    def read(value: Any) -> int:
+        if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+            return value
+        above = f", at most {most}" if isinstance(value, int) and value > most else ""  # which few need to know of
+        raise ValueError(f"an integer of at least {least}{above}")
 
-    @property
-    def schema(self) -> Data:
-        """Integers within the bounds."""
-        return {"type": "integer", "minimum": self.least, "maximum": self.most}
-
-    def parse(self, value: float | str) -> int:
-        """The integer."""
-        if not isinstance(value, int) or isinstance(value, bool) or not self.least <= value <= self.most:
-            raise ValueError(
-                f"an integer of at least {self.least}" + (f", at most {self.most}" if self.big(value) else "")
-            )
-        return value
-
-    def big(self, value: float | str) -> bool:
-        """Whether only the upper bound is passed, which few need to know of."""
-        return isinstance(value, int) and value > self.most
+    return Field(default, meaning, {"type": "integer", "minimum": least, "maximum": most}, read)
 
 
-ORDER = Whole(most=10**8)
-"""Of a matrix: more elements than any machine holds, and bytes and operations still fit into 64 bits."""
+def order(meaning: str) -> Field:
+    """Of a matrix: more elements than any machine holds, and bytes and operations still fit into 64 bits."""
+    return whole(most=10**8, meaning=meaning)
 
 
-@dataclass(frozen=True)
-class Positive:
+def positive(default: float | None = None, meaning: str = "") -> Field:
     """A finite number above 0."""
 
-    default: float | None = None
-    meaning: str = ""
-
-    @property
-    def schema(self) -> Data:
-        """Numbers above 0."""
-        return {"type": "number", "exclusiveMinimum": 0}
-
-    def parse(self, value: float | str) -> float:
-        """The number."""
+    def read(value: Any) -> float:
         if isinstance(value, str | bool) or not (math.isfinite(value) and value > 0):
             raise ValueError("a finite number above 0")
         return float(value)
 
-
-@dataclass(frozen=True)
-class Choice:
-    """One of some names."""
-
-    names: tuple[str, ...]
-    default: str
-    meaning: str = ""
-
-    @property
-    def schema(self) -> Data:
-        """The names."""
-        return {"enum": list(self.names)}
-
-    def parse(self, value: float | str) -> str:
-        """The name."""
-        if value not in self.names:
-            raise ValueError(f"one of {', '.join(self.names)}")
-        return str(value)
+    return Field(default, meaning, {"type": "number", "exclusiveMinimum": 0}, read)
 
 
-@dataclass(frozen=True)
-class Share:
+def share(default: float, meaning: str) -> Field:
     """A number from 0 to 1."""
 
-    default: float
-    meaning: str = ""
-
-    @property
-    def schema(self) -> Data:
-        """Numbers within the bounds."""
-        return {"type": "number", "minimum": 0, "maximum": 1}
-
-    def parse(self, value: float | str) -> float:
-        """The number."""
+    def read(value: Any) -> float:
         if isinstance(value, str | bool) or not 0 <= value <= 1:
             raise ValueError("a number from 0 to 1")
         return float(value)
 
+    return Field(default, meaning, {"type": "number", "minimum": 0, "maximum": 1}, read)
 
-@dataclass(frozen=True)
-class Text:
+
+def choice(names: Sequence[str], default: str, meaning: str) -> Field:
+    """One of some names."""
+
+    def read(value: Any) -> str:
+        if value not in names:
+            raise ValueError(f"one of {', '.join(names)}{meant(value, names)}")
+        return str(value)
+
+    return Field(default, meaning, {"enum": list(names)}, read)
+
+
+def text(default: str, meaning: str) -> Field:
     """A name of the user's own."""
 
-    default: str
-    meaning: str = ""
-
-    @property
-    def schema(self) -> Data:
-        """A text."""
-        return {"type": "string"}
-
-    def parse(self, value: float | str) -> str:
-        """The name."""
+    def read(value: Any) -> str:
         if not isinstance(value, str) or not value:
             raise ValueError("a name")
         return value
 
+    return Field(default, meaning, {"type": "string"}, read)
 
-@dataclass(frozen=True)
-class Duration:
-    """A time with its unit, in seconds."""
 
-    default: float
-    meaning: str = ""
+def duration(*, meaning: str) -> Field:
+    """A time with its unit, in seconds; 0 by default."""
 
-    @property
-    def schema(self) -> Data:
-        """A text."""
-        return {"type": "string"}
+    def read(value: Any) -> float:
+        with suppress(ScenarioError):
+            if isinstance(value, str):
+                return units.parse_duration(value, field="", positive=False)
+        raise ValueError("a time of at least 0 with its unit, such as '10us'")
 
-    def parse(self, value: float | str) -> float:
-        """Seconds."""
-        wanted = "a time of at least 0 with its unit, such as '10us'"
-        if not isinstance(value, str):
-            raise ValueError(wanted)  # noqa: TRY004 - a fault of the file, like the others
-        try:
-            return units.parse_duration(value, field="", positive=False)
-        except ScenarioError:
-            raise ValueError(wanted) from None
+    return Field(0.0, meaning, {"type": "string"}, read)
 
 
 def check_steps(n: int, nb: int) -> None:
@@ -209,10 +147,9 @@ class Counted:
                 values[name] = field.default
             else:
                 try:
-                    values[name] = field.parse(parameters[name])
+                    values[name] = field.read(parameters[name])
                 except ValueError as fault:
-                    close = meant(parameters[name], field.names) if isinstance(field, Choice) else ""
-                    faults.append(f"application: parameters: {name}: it is {parameters[name]!r}; give {fault}{close}")
+                    faults.append(f"application: parameters: {name}: it is {parameters[name]!r}; give {fault}")
         faults += [
             f"application: parameters: {name} is unknown; take {known}{meant(name, self.parameters)}"
             for name in parameters

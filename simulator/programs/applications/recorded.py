@@ -20,7 +20,7 @@ from simulator.base.identity import Same
 from simulator.models.doubt import Doubt
 from simulator.models.memory.levels import MemoryUse
 from simulator.models.neighbours import KernelUses
-from simulator.programs.applications.parameters import Choice, Counted, Parameters, Share, Text
+from simulator.programs.applications.parameters import Counted, Parameters, choice, share, text
 from simulator.programs.applications.work import Work
 from simulator.programs.columns import ComputeSpread
 from simulator.programs.configuration import Configuration
@@ -310,8 +310,6 @@ def fitted_weight(
 ) -> float:
     """The first kernel's share of the time, from recordings on two PEs; least squares over ranks.
 
-    Raises ScenarioError if they are not of one program, or the kernels' speeds do not tell these PEs apart.
-
     `reference`, `there`: speeds of the two kernels on the PE of the first recording, and on that of the second.
     """
     one, other = recordings
@@ -335,13 +333,15 @@ APPLICATION = Counted(
     NAME,
     _unmade,
     {
-        "recorded_on": Text("", "the PE that it was recorded on, if it is one of the platform; else say its `speeds`"),
-        "second": Text("", "another kernel, which its computations are like for the rest of the time"),
-        "weight": Share(1.0, "share of the time on the recording PE that is like `kernel`, from 0 to 1"),
-        "second_recorded_on": Text("", "the PE of `second_recording`, from which the weight follows"),
-        "waiting": Choice(("polling", "sleeping"), "polling", "whether a rank that waits keeps its PE busy"),
+        "recorded_on": text(
+            "", meaning="the PE that it was recorded on, if it is one of the platform; else say its `speeds`"
+        ),
+        "second": text("", "another kernel, which its computations are like for the rest of the time"),
+        "weight": share(1.0, "share of the time on the recording PE that is like `kernel`, from 0 to 1"),
+        "second_recorded_on": text("", "the PE of `second_recording`, from which the weight follows"),
+        "waiting": choice(("polling", "sleeping"), "polling", "whether a rank that waits keeps its PE busy"),
         **{
-            name: Choice(choices, USUAL, f"its algorithm: {', '.join(f'`{one}`' for one in choices)}")
+            name: choice(choices, USUAL, f"its algorithm: {', '.join(f'`{one}`' for one in choices)}")
             for name, choices in CHOICES.items()
         },
     },

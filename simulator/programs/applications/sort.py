@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.base.arrays import Ints
-from simulator.programs.applications.parameters import Counted, Whole
+from simulator.programs.applications.parameters import Counted, whole
 from simulator.programs.applications.work import Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.program import NOBODY, Compute, Operation, Program, Recv, Send
@@ -70,6 +70,6 @@ APPLICATION = Counted(
     "sort",
     Sort,
     {
-        "n": Whole(meaning="keys"),
+        "n": whole(meaning="keys"),
     },
 )

@@ -7,11 +7,11 @@ old and new, and two halo rows: n (2 r + 2); it holds 8 bytes for each.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.programs.applications.parameters import MOST_STEPS, ORDER, Counted, Whole
+from simulator.programs.applications.parameters import MOST_STEPS, Counted, order, whole
 from simulator.programs.applications.work import Movable, Team, Work
 from simulator.programs.configuration import Configuration
 from simulator.programs.moves import Moves
@@ -84,7 +84,7 @@ APPLICATION = Counted(
     "stencil",
     Stencil,
     {
-        "n": replace(ORDER, meaning="points of a row, and rows"),
-        "iterations": Whole(most=MOST_STEPS, meaning="how often all points are computed"),
+        "n": order("points of a row, and rows"),
+        "iterations": whole(most=MOST_STEPS, meaning="how often all points are computed"),
     },
 )

@@ -38,10 +38,7 @@ class _Rank:
 
 
 def read_goal(path: str | Path) -> Recording:
-    """The recording that a file in GOAL tells.
-
-    Raises ScenarioError with file and line of what cannot be read, a receive from any source, or a circle.
-    """
+    """The recording that a file in GOAL tells."""
     ranks = _read(Path(path))
     rows, first = list[tuple[Action, int, int, int, float]](), [0]
     for number, rank in enumerate(ranks):

@@ -87,8 +87,6 @@ class _Lines:
 def read_ti(path: str | Path, *, speed: float = SPEED) -> Recording:
     """The recording that a trace tells, or the traces that a file lists.
 
-    Raises ScenarioError with file and line of what is no action, or if it does not say who a message comes from.
-
     `speed`: flop/s of the machine that it was made on.
     """
     lines = _read(Path(path))

@@ -13,8 +13,6 @@ from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.programs.streams.cleaning import MOST_FAULTS, MOST_SECONDS, stream_name, tell
 from simulator.programs.streams.stream import Stream, make_stream
 
-__all__ = ["parse_batsim"]
-
 _DELAYS: Final = ("delay", "DelayProfile")
 _SEQUENCES: Final = ("composed", "SequentialCompositionProfile")
 _FIELDS: Final = {

@@ -12,8 +12,6 @@ from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError, meant
 from simulator.programs.streams.stream import Stream, make_stream
 
-__all__ = ["CLEANINGS", "FIELDS", "MOST_SECONDS", "Cleaning", "RawJobs", "clean", "stream_name", "tell"]
-
 Cleaning = Literal["strong", "pyss", "none"]
 CLEANINGS: Final[tuple[str, ...]] = get_args(Cleaning)
 """Names of the rules by which logs are cleaned; see `clean`."""

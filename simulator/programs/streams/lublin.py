@@ -11,8 +11,6 @@ from simulator.base.errors import ScenarioError, meant
 from simulator.base.randomness import stream as generator
 from simulator.programs.streams.stream import MISSING, Stream, make_stream
 
-__all__ = ["JobKind", "lublin"]
-
 JobKind = Literal["batch", "interactive", "both", "combined"]
 """Batch jobs, interactive jobs, both as two streams merged, or jobs that nobody tells apart: fitted to all together."""
 BUCKETS = 48

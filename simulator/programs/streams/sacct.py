@@ -24,8 +24,6 @@ from simulator.programs.streams.cleaning import (
     tell,
 )
 
-__all__ = ["NEEDED", "parse_sacct"]
-
 NEEDED: Final = ("JobID", "Submit", "Start", "End")
 """Names that a file has in any case; with them the elapsed time follows."""
 _PROCESSORS: Final = ("AllocCPUS", "NCPUS", "ReqCPUS")

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 
-__all__ = ["MISSING", "JobApplication", "Stream", "make_stream"]
-
 MISSING = -1
 """A whole number that nobody knows; a float that nobody knows is NaN."""
 

@@ -15,8 +15,6 @@ from simulator.base.errors import ScenarioError, meant
 from simulator.base.units import to_number
 from simulator.programs.streams.cleaning import FIELDS, MOST_FAULTS, MOST_SECONDS, RawJobs, stream_name, tell
 
-__all__ = ["read_swf"]
-
 _FURTHER: Final = "{} further fields of each job are not used; the format has 18"
 _BLOCK_BYTES: Final = 2**24
 """Read at once, so that a log may be larger than memory holds as text."""

@@ -10,8 +10,6 @@ from simulator.base.errors import ScenarioError
 from simulator.base.randomness import stream as generator
 from simulator.programs.streams.stream import Stream
 
-__all__ = ["LEAST_JOBS", "with_estimates"]
-
 LEAST_JOBS = 200
 """Below which the model has no law for the number of values."""
 MINUTE_S = 60

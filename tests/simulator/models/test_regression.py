@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 
 from simulator.base.errors import FormulaError, ScenarioError
 from simulator.base.randomness import stream
-from simulator.models import RuntimeModel, advise_next_run, diagnose, fit, make_runs
+from simulator.models import RuntimeModel, diagnose, fit, make_runs
 from simulator.models.regression.runs import beyond_hull, cells_of, resolution_s
 from tests.support.yardstick import times_as_long
 
@@ -201,28 +201,6 @@ def test_an_impossible_ols_time_carries_a_warning():
     found = fit({"t": "P"}, {"t": make_runs({"P": p}, 10 / p)}, method="ols").predict({"P": 64.0})
     assert found.mean_s[0] < 0
     assert any("cannot be" in line for line in found.warnings[0])
-
-
-def test_the_next_run_is_the_one_that_narrows_the_target_most():
-    values, times = example()
-    near = (values["N"] <= 2000) & (values["P"] <= 8)
-    values, times = {name: column[near] for name, column in values.items()}, times[near]
-    model = fit({"t": FORMULA}, {"t": make_runs(values, times)})
-    target = {"N": 4000.0, "P": 16.0}
-    advice = advise_next_run(model, target)
-    assert advice[0].half_width_after <= min(entry.half_width_after for entry in advice)
-    assert advice[0].half_width_after < advice[0].half_width_before
-    assert advice[0].cost_s == pytest.approx(model.predict(advice[0].point).mean_s[0], rel=1e-9)
-
-    def width(extra):  # the promise, kept by really adding the run
-        more = {name: np.append(column, [extra.point[name]] * 3) for name, column in values.items()}
-        again = fit({"t": FORMULA}, {"t": make_runs(more, np.append(times, [extra.cost_s] * 3))}).predict(target)
-        return float(np.ptp(again.confidence_s))
-
-    points = {"N": [4000.0, 500.0], "P": [8.0, 2.0]}
-    best, worst = advise_next_run(model, target, candidates=points)
-    assert best.point["N"] == 4000
-    assert width(best) < width(worst)
 
 
 def test_resolution_is_the_step_that_divides_all_times():

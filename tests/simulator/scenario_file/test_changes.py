@@ -81,8 +81,6 @@ def test_twice_the_cache_rescales_the_measured_band(file):
 
 def test_problem_sizes_beyond_the_measured_are_said_to_be_so(file):
     scenario = load_scenario(file, changes=[TWICE, "application.parameters.n=6000"])
-    (said,) = scenario.extrapolations
-    assert said.to_dict()["beyond_measured"] == pytest.approx((6000**2 + 2 * 2000 * 6000) / 1e7)
     assert any("6 times the largest measured" in line for line in scenario.warnings)
 
 

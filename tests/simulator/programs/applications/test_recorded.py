@@ -1,6 +1,5 @@
 """A recorded program on other PEs: times by kernels, what is doubted and drawn of them, and what-ifs."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -59,18 +58,6 @@ def test_a_computation_takes_as_long_as_the_kernels_say():
     both = RecordedWork(alone(), Mix(("triad", "dgemm"), (triad, dgemm), 0.7))
     wanted = 3.0 * (0.7 * speed / 3.0 + 0.3 * 10 / 40)
     assert makespans(scenario(both, here, there)).ravel() == pytest.approx([3.0, wanted], rel=1e-9)
-
-
-def test_an_application_of_python_is_that_of_a_file():
-    loaded = load_scenario(FILES / "application_recorded.yaml")
-    recording = loaded.application.recorded.recording
-    kept = replace(loaded.platform.pes[0], speeds={"triad": loaded.platform.pes[0].speeds["triad"]})
-    made = Application.of_recording(recording, kernel="triad", on=kept, broadcast="ring", barrier="instant")
-    pes = tuple(replace(pe, speeds={"triad": pe.speeds["triad"]}) for pe in loaded.platform.pes)
-    again = Scenario(replace(loaded.platform, pes=pes), made, loaded.configurations, 4)
-    assert np.array_equal(makespans(again), makespans(loaded))
-    with pytest.raises(ScenarioError, match="broadcast: it is 'tree'"):
-        Application.of_recording(recording, kernel="triad", on=kept, broadcast="tree")
 
 
 def test_only_what_two_pes_do_not_share_is_doubted():
