@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import simulator
 from advisor.cli.convert import LOGS, write_log
@@ -12,10 +12,7 @@ from advisor.cli.inputs import INPUT
 from advisor.cli.models import StreamFacts, TraceFacts, lines, stream_blocks
 from advisor.cli.options import Seed, file, named_values, offered
 from advisor.cli.outputs import check_room, finish, show
-from simulator import ScenarioError, blocks, documents, files, provenance, units
-
-if TYPE_CHECKING:
-    from simulator.load_traces import FitReport
+from simulator import ScenarioError, documents, files, provenance, units
 
 TRACES = ("constant", "on-off", "ar1", "diurnal", "bootstrap")
 STREAMS = "lublin"
@@ -47,9 +44,7 @@ class Trace:
     settings: list[str] | None = option(
         "A parameter, such as mean_on=10s. Repeatable.", TRACE, names=("--set",), metavar="NAME=VALUE"
     )
-    recording: Path | None = option(
-        "Estimate the parameters from a recording.", TRACE, names=("--fit",), metavar="TRACE.csv", **INPUT
-    )
+    recording: Path | None = option("What blocks are taken of.", _of("bootstrap"), metavar="TRACE.csv", **INPUT)
 
 
 @dataclass(frozen=True)
@@ -86,7 +81,7 @@ def generate(
 ) -> None:
     """Draw a load trace or a stream of jobs; the same options and seed give the same file, byte for byte.
 
-    Parameters of a load are given or fitted to a recording; on-off changes at exact times. Examples:
+    On-off changes at exact times; bootstrap takes blocks of a recording. Examples:
 
     apportion lab generate on-off --set load=1 --set mean_on=10s --set mean_off=30s --duration 1h -o load.csv
 
@@ -112,34 +107,21 @@ def generate(
 
 
 def _trace(kind: str, output: Path, asked: Trace, seed: int) -> None:
-    from simulator.load_traces import chosen_generator, fit_document, trace_text
+    from simulator.load_traces import make_generator, read_trace, trace_text
 
     found = named_values(asked.settings or (), "--set", "NAME=VALUE, such as mean_on=10s", str)
     duration_s = units.parse_duration(asked.duration, field="--duration")
     interval_s = units.parse_duration(asked.interval, field="--interval")
-    model, report = chosen_generator(kind, found, asked.recording, seed)
+    recorded = None if asked.recording is None else read_trace(asked.recording)
+    model = make_generator(kind, found, recorded=recorded)
     drawn = model.draw(duration_s, interval_s, simulator.randomness.stream(seed, "generate", kind))
     # without the recording that it may hold
     described = {name: value for name, value in vars(model).items() if isinstance(value, float | int | str)}
     parameters = ", ".join(f"{name} {value}" for name, value in described.items())
     files.write_text(output, trace_text(drawn, comment=f"generated: {kind}, seed {seed}, {parameters}"))
-    fitted = None if report is None else fit_document(report)
-    about = {"seed": seed, "parameters": described, "fit": fitted}
+    about = {"seed": seed, "parameters": described}
     said = f"{output}: {drawn.values.size} rows, {drawn.end_s:g} s, mean {drawn.mean():.3f}"
-    shown: list[blocks.Block] = [lines(said, f"  {parameters}"), *([] if report is None else [_fit_table(report)])]
-    show(about | documents.to_dict(TraceFacts.of(output, drawn, "load")), shown)
-
-
-def _fit_table(report: "FitReport") -> blocks.Table:
-    """What was recorded, and what is drawn."""
-    rows = [
-        (name, *(f"{getattr(one, name):.4f}" for one in (report.recorded, report.drawn)))
-        for name in ("mean", "variance")
-    ]
-    for lag, value in report.recorded.autocorrelation.items():
-        drawn = report.drawn.autocorrelation.get(lag)
-        rows.append((f"autocorrelation {lag}", f"{value:.3f}", "-" if drawn is None else f"{drawn:.3f}"))
-    return blocks.table("", ("", "recorded", "drawn"), rows)
+    show(about | documents.to_dict(TraceFacts.of(output, drawn, "load")), [lines(said, f"  {parameters}")])
 
 
 def _with_limits(stream: "simulator.Stream", estimates: str, most: str | None, seed: int) -> "simulator.Stream":

@@ -8,15 +8,7 @@ from simulator.load_traces.csv_file import (
     trace_column,
     trace_text,
 )
-from simulator.load_traces.generate import (
-    FitReport,
-    chosen_generator,
-    fit_document,
-    fit_generator,
-    make_generator,
-    resampled_blocks,
-    statistics,
-)
+from simulator.load_traces.generate import make_generator, resampled_blocks
 from simulator.load_traces.importers import FORMATS, ImportOptions, import_trace, read_profile
 from simulator.load_traces.study import (
     StudyRow,
@@ -29,13 +21,9 @@ from simulator.load_traces.study import (
 
 __all__ = [
     "FORMATS",
-    "FitReport",
     "ImportOptions",
     "StudyRow",
     "TraceWarning",
-    "chosen_generator",
-    "fit_document",
-    "fit_generator",
     "import_trace",
     "in_samples",
     "load_study",
@@ -47,7 +35,6 @@ __all__ = [
     "read_trace",
     "regular_load",
     "resampled_blocks",
-    "statistics",
     "text_chart",
     "trace_column",
     "trace_text",

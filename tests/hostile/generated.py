@@ -78,7 +78,7 @@ COMMANDS = {
         "show load.csv",
         "lab trace load.csv --window 3 --ideal 10s",
         "lab trace --study load.csv --window 2 --history 3",
-        "lab generate bootstrap --fit load.csv --duration 1min -o out.csv",
+        "lab generate bootstrap --recording load.csv --set block=5s --duration 1min -o out.csv",
     ),
     "sadf.json": ("convert sadf.json out.csv --from sadf --measures load",),
     "sadf.txt": ("convert sadf.txt out.csv --from sadf",),

@@ -42,8 +42,6 @@ BAD_INPUT = {
     "lab trace t.csv --window 0": "--window is '0'; give at least one sample",
     "lab trace odd.csv --window 5": "odd.csv: steps between samples are 1 s to 2 s; resample the trace with --resample",
     "lab trace free.csv --window 5": "free.csv: the column is 'available'; name a column of loads",
-    "lab generate ar1 --fit t.csv --set mean=1 -o g.csv": "generate: mean is set, and --fit estimates it; "
-    "leave one of them out",
     "lab generate on-off --set load=1 --set mean_on=1s --set mean_off=1s --set shape=2 -o g.csv": "generate: shape: no "
     "effect on exponential stays; leave it out, or set stays=pareto",
     "lab generate x -o g.csv": "generate: kind is 'x'; give one of constant, on-off, ar1, diurnal, bootstrap",
