@@ -102,12 +102,12 @@ def to_dict(value: Any) -> Any:
 def by_field(record: Any, *, sparse: bool = False) -> Data:
     """A dataclass as plain data field by field, without a `to_dict` of its own; if sparse, without empty defaults."""
     entries: Data = {}
-    for field in _written(record):
+    for field in (one for one in fields(record) if one.metadata.get("written", True)):
         value = getattr(record, field.name)
         plain = to_dict(value)
         if "flat" in field.metadata:
             entries |= plain or {}
-        elif not (sparse and _is_default(field, value)) and not ("spare" in field.metadata and _is_empty(plain)):
+        elif not (sparse and _is_default(field, value)) and not ("spare" in field.metadata and plain in (None, "")):
             entries[_names(field)[0]] = plain
     return entries
 
@@ -264,7 +264,11 @@ def _faults(error: BaseException, where: tuple[str, ...]) -> Iterator[tuple[tupl
         yield from ((where, line) for line in error.lines)
     elif isinstance(error, ForbiddenExtraKeysError):
         known = list(error.cl.__annotations__)
-        yield from (((*where, str(key)), f"unknown key{_instead(key, known)}") for key in sorted(error.extra_fields))
+        more = ", ".join(known)
+        yield from (
+            ((*where, str(key)), f"unknown key{meant(key, known) or f'; there are {more}'}")
+            for key in sorted(error.extra_fields)
+        )
     elif isinstance(error, ClassValidationError):
         below, here = error.group_exceptions()
         for one, note in below:
@@ -274,10 +278,6 @@ def _faults(error: BaseException, where: tuple[str, ...]) -> Iterator[tuple[tupl
             yield from _faults(one, where)
     else:
         yield where, str(error) if isinstance(error, ValueError) else "its values do not fit together"
-
-
-def _instead(key: object, known: list[str]) -> str:
-    return meant(key, known) or f"; there are {', '.join(known)}"
 
 
 def _shown(value: object) -> str:
@@ -385,7 +385,9 @@ def _union(hint: Any) -> Hook:
         if len(plain) < 2 and not isinstance(value, Mapping):
             return (plain or list(hooks.values()))[0](value, None)
         if len(hooks) == 1 or isinstance(value, Mapping):
-            return hooks[max(hooks, key=lambda member: _fields_said(member, value))](value, None)
+            return hooks[max(hooks, key=lambda member: len({*getattr(member, "__dataclass_fields__", ())} & {*value}))](
+                value, None
+            )
         for hook in plain:
             try:
                 return hook(value, None)
@@ -442,20 +444,5 @@ def _names(field: Field[Any]) -> tuple[str, ...]:
     return cast("tuple[str, ...]", field.metadata.get("names", (field.name,)))
 
 
-def _written(kind: Any) -> list[Field[Any]]:
-    return [field for field in fields(kind) if field.metadata.get("written", True)]
-
-
-def _fields_said(hint: Any, value: object) -> int:
-    """How many fields of a dataclass a document has."""
-    return (
-        sum(field.name in value for field in fields(hint)) if is_dataclass(hint) and isinstance(value, Mapping) else 0
-    )
-
-
 def _is_default(field: Field[Any], value: Any) -> bool:
     return (value is None and field.default is None) or (field.default_factory is not MISSING and not value)
-
-
-def _is_empty(plain: object) -> bool:
-    return plain is None or (isinstance(plain, str) and not plain)

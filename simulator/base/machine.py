@@ -223,7 +223,7 @@ def this_machine() -> Machine:
     if elsewhere := _ELSEWHERE.get():
         return elsewhere[0]
     memory_bytes, available_bytes = _memory_bytes()
-    quota_cores, quota_period_s = _quota()
+    quota_cores, quota_period_s = min(_in_groups("cpu", _quota_v2, _quota_v1), default=(None, None))  # the tightest
     cpus = sorted(_affinity())
     return Machine(
         host=platform.node(),
@@ -231,7 +231,7 @@ def this_machine() -> Machine:
         cpu_model=_cpu_model(),
         cores=_physical_cores(cpus),
         quota_cores=quota_cores,
-        caches=_caches(cpus[0]),
+        caches=tuple(Cache(one.level, one.kind, one.size_bytes, len(one.cpus)) for one in _cache_units(cpus[:1])),
         memory_bytes=memory_bytes,
         memory_available_bytes=available_bytes,
         load_average=load_average(),
@@ -441,10 +441,6 @@ def _cpu_list(text: str | None) -> list[int]:
     return found
 
 
-def _caches(cpu: int) -> tuple[Cache, ...]:
-    return tuple(Cache(unit.level, unit.kind, unit.size_bytes, len(unit.cpus)) for unit in _cache_units([cpu]))
-
-
 def _cache_bytes(size: str) -> int:
     """`32K` as the system writes it, in bytes."""
     return int(size.rstrip("KMG")) * {"K": 2**10, "M": 2**20, "G": 2**30}.get(size[-1], 1)
@@ -480,11 +476,6 @@ def _core_kinds(cpus: list[int]) -> dict[int, str]:
     if not found:
         found = {cpu: f"capacity-{text}" for cpu in cpus if (text := _text(_CPU / f"cpu{cpu}/cpu_capacity"))}
     return found if len({found.get(cpu, "") for cpu in cpus}) > 1 else {}
-
-
-def _quota() -> tuple[float, float] | tuple[None, None]:
-    """The tightest CPU quota of this process's control groups: CPU seconds per second, and its period in seconds."""
-    return min(_in_groups("cpu", _quota_v2, _quota_v1), default=(None, None))
 
 
 def _in_groups(controller: str, v2: Callable[[Path], T | None], v1: Callable[[Path], T | None]) -> list[T]:

@@ -81,7 +81,8 @@ def compact(names: Sequence[str]) -> str | None:
     first = names[0]
     if len(names) == 1:
         return None if _RANGE.search(first) else first
-    for head, number, tail in _splits(first):
+    for digits in [*re.finditer(r"\d+", first, re.ASCII)][::-1]:
+        head, number, tail = first[: digits.start()], digits.group(), first[digits.end() :]
         last = names[-1][len(head) : len(names[-1]) - len(tail)]
         pattern = f"{head}[{number}-{last}]{tail}"
         if last.isascii() and last.isdecimal() and _agrees(pattern, names):
@@ -105,11 +106,6 @@ def patterns_of(names: Sequence[str]) -> list[str]:
             found += list(run) if whole is None else [whole]
             start = end
     return found
-
-
-def _splits(name: str) -> list[tuple[str, str, str]]:
-    """A name cut around each of its numbers, the last one first."""
-    return [(name[: m.start()], m.group(), name[m.end() :]) for m in re.finditer(r"\d+", name, re.ASCII)][::-1]
 
 
 def _agrees(pattern: str, names: Sequence[str]) -> bool:

@@ -127,14 +127,9 @@ def _cell(value: object) -> str:
     if isinstance(value, float | np.floating):
         return "" if math.isnan(value) else f"{value:.4g}"
     if isinstance(value, tuple | list):
-        return _text(_few(value))
+        shown, more = ", ".join(map(str, value[:8])), f", ... ({len(value)})" if len(value) > 8 else ""
+        return _text(shown + more)
     return _text(value)
-
-
-def _few(values: Sequence[Any], *, most: int = 8) -> str:
-    """Some of many."""
-    shown = ", ".join(str(value) for value in values[:most])
-    return shown if len(values) <= most else f"{shown}, ... ({len(values)})"
 
 
 def _text(value: object, *, most: int = MOST_LETTERS) -> str:

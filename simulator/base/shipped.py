@@ -81,12 +81,8 @@ def scenarios() -> tuple[ShippedScenario, ...]:
     return tuple(
         ShippedScenario(_short(name), name, path_of(name), _title(path_of(name)))
         for name in names()
-        if _is_scenario(PurePath(name))
+        if name.startswith("scenarios/") and name.endswith(SCENARIOS) and not {*_NO_SCENARIOS} & {*PurePath(name).parts}
     )
-
-
-def _is_scenario(name: PurePath) -> bool:
-    return name.suffix in SCENARIOS and name.parts[0] == "scenarios" and not set(_NO_SCENARIOS) & set(name.parts)
 
 
 def path_of(name: str) -> Path:

@@ -2,6 +2,7 @@
 
 import csv
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -110,7 +111,7 @@ def parse_points(texts: Sequence[str], *, place: str) -> Table:
     rows, faults = [], []
     for text in texts:
         cells: dict[str, str] = {}
-        for part in _parts_of(text):
+        for part in filter(str.strip, re.split("[;,]", text)):  # no spaces: `beside=triad:1e6 dgemm:1e5`
             name, mark, value = (word.strip() for word in part.partition("="))
             if not (name and mark and value) or name in cells:
                 wrong = "is no NAME=VALUE, such as N=12000" if not (name and value) else "is there twice; leave one out"
@@ -127,11 +128,6 @@ def parse_points(texts: Sequence[str], *, place: str) -> Table:
         raise ScenarioError(faults)
     cells_of = tuple(tuple(row[name] for name in names) for row in rows)
     return Table(place, names, cells_of, tuple(range(1, len(rows) + 1)))
-
-
-def _parts_of(text: str) -> list[str]:
-    """`N=1,P=2` in its parts; a space alone does not part, as values may hold some: `beside=triad:1e6 dgemm:1e5`."""
-    return [part for part in text.replace(";", ",").split(",") if part.strip()]
 
 
 def read_shipped_table(name: str) -> Table:

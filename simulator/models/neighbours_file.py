@@ -235,7 +235,7 @@ def fit_neighbours(
     return NeighboursModel(
         pe_count=pe_count,
         domains=tuple(DomainEntry.of(domains, pe_count) for domains in alike),
-        places=tuple(_places(domains) for domains in alike),
+        places=tuple(one[0].pes if len(one) == 1 else tuple(member.pes for member in one) for one in alike),
         uses={name: entry for name, use in uses.items() if len(entry := _uses_entry(use)) > 1},
         kernels=tuple(sorted(uses)),
         beyond={level: None if np.isinf(effect) else effect for level, effect in sorted(found.beyond.items())},
@@ -326,10 +326,6 @@ def _alike(sharing: Sequence[SharingDomain], pe_count: int) -> list[list[Sharing
         elif domain is same[0]:
             found.append(same)
     return found
-
-
-def _places(alike: Sequence[SharingDomain]) -> tuple[int | tuple[int, ...], ...]:
-    return alike[0].pes if len(alike) == 1 else tuple(member.pes for member in alike)
 
 
 def _uses_entry(uses: KernelUses) -> dict[str, object]:

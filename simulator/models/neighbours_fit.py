@@ -188,16 +188,11 @@ def cells_of(visits: Sequence[Together]) -> tuple[Cell, ...]:
         own = max(whole, scatter if ratios.size >= 3 else 0.0)
         lone = float(np.median([visit.lone_s for visit in row]))
         first, pes = row[0], row[0].pes or tuple(range(1 + len(row[0].neighbours)))
-        neighbours, places = _in_order(first.neighbours, pes[1:])
+        neighbours, places = (
+            zip(*sorted(zip(first.neighbours, pes[1:], strict=True)), strict=True) if first.neighbours else ((), ())
+        )
         found.append(Cell(first.subject, neighbours, (pes[0], *places), np.exp(ratios), lone, own))
     return tuple(found)
-
-
-def _in_order(
-    neighbours: tuple[Computation, ...], pes: tuple[int, ...]
-) -> tuple[tuple[Computation, ...], tuple[int, ...]]:
-    pairs = sorted(zip(neighbours, pes, strict=True))
-    return tuple(one for one, _ in pairs), tuple(place for _, place in pairs)
 
 
 def _scatter(logs: Floats) -> float:
@@ -647,7 +642,10 @@ def kernel_uses(found: Found) -> dict[str, KernelUses]:
         cached = any(level != "memory" for level in found.demands)
         knots = _doublings(sizes) if cached else sizes
         logs = np.log(sizes), np.log(knots)
-        demands = {level: _over(logs, values[at], sizes, knots, level) for level, values in found.demands.items()}
+        demands = {  # rates by the logarithm of size, bytes by size
+            level: np.interp(logs[1], logs[0], values[at]) if level == "memory" else np.interp(knots, sizes, values[at])
+            for level, values in found.demands.items()
+        }
         waits = {level: np.interp(logs[1], logs[0], values[at]) for level, values in found.sensitivities.items()}
         uses[kernel] = KernelUses(knots, demands, waits)
     return uses
@@ -660,11 +658,6 @@ def _doublings(sizes: Floats) -> Floats:
         steps = max(1, int(np.ceil(np.log2(high / low) - 1e-9)))
         knots.append(low * (high / low) ** (np.arange(1, steps + 1) / steps))
     return np.concatenate(knots)
-
-
-def _over(logs: tuple[Floats, Floats], values: Floats, sizes: Floats, knots: Floats, level: str) -> Floats:
-    """A demand at knots: rates by the logarithm of size, bytes by size."""
-    return np.interp(logs[1], logs[0], values) if level == "memory" else np.interp(knots, sizes, values)
 
 
 def predict_share(

@@ -87,7 +87,8 @@ def shared_levels(
         shared = best is not None and best.most_pes > 1 and best.instances == 1
         found.append(replace(level, shared=shared, capacity_bytes=float(round(level.capacity_bytes))))
     found += [replace(level, shared=True) for level in levels[-1:]]
-    return tuple(_rounded(level) for level in found), tuple(notes)
+    rounded = [replace(one, latency_s=float(f"{one.latency_s:.6g}"), gap_s=float(f"{one.gap_s:.6g}")) for one in found]
+    return tuple(rounded), tuple(notes)
 
 
 def _nearest(caches: Sequence[SharedCache], level: MemoryLevel) -> SharedCache | None:
@@ -109,8 +110,3 @@ def cache_entries(
     """The domains of shared caches as a file writes them, called as the fitted levels that they are."""
     called = level_names(caches, levels)
     return [entry for one in groups for entry in one.entries(labels, called.get((one.name, one.size_bytes)))]
-
-
-def _rounded(level: MemoryLevel) -> MemoryLevel:
-    """Times to six digits, far more than was measured."""
-    return replace(level, latency_s=float(f"{level.latency_s:.6g}"), gap_s=float(f"{level.gap_s:.6g}"))

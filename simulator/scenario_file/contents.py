@@ -66,15 +66,11 @@ def contents_of(scenario: Scenario) -> Contents:
     memories = {node.name: node.memory_bytes for node in platform.nodes}
     alike: dict[tuple[Any, ...], list[str]] = {}
     for name, pes in by_node.items():
-        alike.setdefault((*_about(pes, kernel), memories.get(name)), []).append(name)
+        about = tuple((pe.cores, _speed(pe.speeds.get(kernel)), _load(pe)) for pe in pes)
+        alike.setdefault((*about, memories.get(name)), []).append(name)
     kinds = tuple(_kind(names, by_node[names[0]], kernel, key[-1]) for key, names in alike.items())
     cores = sum(pe.cores for pe in platform.pes)
     return Contents(len(by_node), len(platform.pes), cores, kinds, _drawn(scenario))
-
-
-def _about(pes: Sequence[PE], kernel: str) -> tuple[Any, ...]:
-    """What makes nodes alike."""
-    return tuple((pe.cores, _speed(pe.speeds.get(kernel)), _load(pe)) for pe in pes)
 
 
 def _kind(names: list[str], pes: Sequence[PE], kernel: str, memory_bytes: int | None) -> AlikeNodes:

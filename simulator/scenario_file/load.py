@@ -158,7 +158,8 @@ def _written(scenario: Scenario) -> Platform:
 
 def _platform_data(platform: Platform, traces: Mapping[str, str]) -> Data:
     network = platform.network
-    own = _own_links(network)
+    private: tuple[Link, ...] = getattr(network.topology, "private", ())
+    own = {} if alike(private) else dict(enumerate(private))
     pes_of: dict[str, list[PE]] = {}
     for pe in platform.pes:
         pes_of.setdefault(pe.node, []).append(pe)
@@ -200,12 +201,6 @@ def _domains_data(platform: Platform) -> dict[str, list[Data]]:
         node = platform.pes[domain.pes[0]].node
         found.setdefault(node, []).append(domain_data(domain, node, names))
     return found
-
-
-def _own_links(network: Network) -> dict[int, Link]:
-    """The link of each node, where nodes have links of their own and these are not all alike."""
-    private: tuple[Link, ...] = getattr(network.topology, "private", ())
-    return {} if alike(private) else dict(enumerate(private))
 
 
 def _network_data(network: Network, names: tuple[str, ...]) -> Data:
@@ -510,7 +505,8 @@ def _placement(
         for pattern, processes in form.allocation.items():
             with document.at(*here, "allocation", pattern):
                 number += how_many(pattern) * max(1, processes)
-                _check_processes(number)
+                if number > MOST_PROCESSES:
+                    raise ScenarioError(f"these are {number} processes up to here; give at most {MOST_PROCESSES}")
                 for pe in expanded(pattern):
                     check_known(pe, places, what="PE")
                     found += [places[pe]] * processes
@@ -532,11 +528,6 @@ def _placement(
 
 def _parts_of(partition: Sequence[object]) -> str:
     return f"it has {len(partition)} part{'' if len(partition) == 1 else 's'}"
-
-
-def _check_processes(number: int) -> None:
-    if number > MOST_PROCESSES:
-        raise ScenarioError(f"these are {number} processes up to here; give at most {MOST_PROCESSES}")
 
 
 def _partition(
@@ -766,7 +757,14 @@ def _scenario(document: Document, changes: Sequence[str], *, oversized: bool = F
 def _written_out(named: NamedFiles, field: str, entry: Any) -> Data:
     """Fields of a node that come of a model, written out so that a part of one can be set; see `changes.Expand`."""
     if field == "link":
-        return {**message_data(named.message_model(entry["model"])), **_beside(entry)} if "model" in entry else entry
+        return (
+            {
+                **message_data(named.message_model(entry["model"])),
+                **{key: entry[key] for key in entry if key != "model"},
+            }
+            if "model" in entry
+            else entry
+        )
     if field == "speeds":
         if not isinstance(entry.get("model"), str):
             return dict(entry)
@@ -778,10 +776,6 @@ def _written_out(named: NamedFiles, field: str, entry: Any) -> Data:
         }
     model = named.neighbours(DomainsModelForm.model_validate(entry["domains"]).model)
     return {"domains": domains_of(model), "uses": uses_data(uses_of(model)) | (entry.get("uses") or {})}
-
-
-def _beside(entry: Mapping[str, Any]) -> Data:
-    return {key: value for key, value in entry.items() if key != "model"}
 
 
 def _change_notes(scenario: Scenario, changes: Sequence[Change]) -> list[str]:

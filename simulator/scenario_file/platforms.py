@@ -152,7 +152,9 @@ def make_platform(form: PlatformForm, site: Site, measured: Measured) -> MadePla
     """
     if isinstance(form, SimgridForm):
         return _of_simgrid(form, site, measured.application.kernel)
-    parts = _Parts(columns=_columns(measured))
+    n = measured.application.parameters.get("n")
+    has_order = isinstance(n, int | float) and not isinstance(n, bool) and n > 0
+    parts = _Parts(columns=float(n) if has_order and n is not None else None)
     site = replace(site, latency_and_bandwidth=form.network is not None and form.network.contention == "fair")
     check_number(form, site.document)
     faults = site.faults()
@@ -425,9 +427,3 @@ class _Entry:
             for kernel, model in found.items()
             if model in self.site.named.together
         ]
-
-
-def _columns(measured: Measured) -> float | None:
-    """The order n of the application, if it has one."""
-    n = measured.application.parameters.get("n")
-    return float(n) if isinstance(n, int | float) and not isinstance(n, bool) and n > 0 else None

@@ -1,6 +1,5 @@
 """A recorded MPI program in a scenario file: the recording, and speeds of the PE that it was made on."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,7 +46,9 @@ def recorded_application(
         with site.at("application", "second_recording"):
             other = _read(site.named, form.second_recording)
             there = _speeds_on(before, given["second_recorded_on"], kernels, "second_recorded_on")
-            mix = replace(mix, weight=_weight(mix, (recording, other), there))
+            if len(mix.kernels) < 2:
+                raise ScenarioError("it says how two kernels are mixed, and there is one; give second in parameters")
+            mix = replace(mix, weight=fitted_weight((recording, other), mix.reference, there))
     elif len(kernels) > 1 and "weight" not in form.parameters:
         with site.at("application", "parameters"):
             raise ScenarioError("weight is missing and there are two kernels; give it, or a second_recording")
@@ -55,13 +56,9 @@ def recorded_application(
     path = str((site.named.folder / form.recording).absolute())
     work = RecordedWork(recording, mix, algorithms, polls, path)
     use = work.memory_use(KERNEL_USES) if form.memory is None else form.memory.use()
-    return Application(NAME, NAME, _kept(form.parameters, mix), memory=use, recorded=work)
-
-
-def _kept(parameters: Mapping[str, Any], mix: Mix) -> Data:
-    """Parameters with the weight that was fitted."""
-    kept = {name: value for name, value in parameters.items() if name != "second_recorded_on"}
-    return kept | ({"weight": mix.weight} if len(mix.kernels) > 1 else {})
+    kept = {name: value for name, value in form.parameters.items() if name != "second_recorded_on"}
+    kept |= {"weight": mix.weight} if len(mix.kernels) > 1 else {}
+    return Application(NAME, NAME, kept, memory=use, recorded=work)
 
 
 def _read(named: NamedFiles, folder: str) -> Recording:
@@ -105,12 +102,6 @@ def _speeds_on(platform: Platform, name: str, kernels: tuple[str, ...], field: s
     if lacking := [kernel for kernel in kernels if kernel not in pes[name].speeds]:
         raise ScenarioError(f"{field}: PE {name} has no speed of {lacking[0]}; add it, or give speeds")
     return tuple(pes[name].speeds[kernel] for kernel in kernels)
-
-
-def _weight(mix: Mix, recordings: tuple[Recording, Recording], there: tuple[SpeedBand, ...]) -> float:
-    if len(mix.kernels) < 2:
-        raise ScenarioError("it says how two kernels are mixed, and there is one; give second in parameters")
-    return fitted_weight(recordings, mix.reference, there)
 
 
 def recorded_data(application: Application) -> Data:

@@ -261,14 +261,10 @@ class _Maker:
         if isinstance(form, SequenceForm):
             return self._body(form.do, (*here, "do"), name=form.sequence)
         if isinstance(form, CallForm):
-            return self._call(form, here)
+            at = (*here, "arguments")
+            arguments = tuple((name, self._formula(text, (*at, name))) for name, text in form.arguments.items())
+            return Call(form.name, form.call, arguments, _ruvs(form.ruv))
         raise AssertionError(form)  # the others are refused by the form
-
-    def _call(self, form: CallForm, here: Place) -> Call:
-        arguments = tuple(
-            (name, self._formula(text, (*here, "arguments", name))) for name, text in form.arguments.items()
-        )
-        return Call(form.name, form.call, arguments, _ruvs(form.ruv))
 
     def _arms(self, form: BranchForm, here: Place) -> tuple[tuple[Formula, Node], ...]:
         texts = [arm.probability for arm in form.arms]

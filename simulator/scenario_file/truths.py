@@ -211,7 +211,10 @@ def structure_of(scenario: Scenario, number: int, *, series: int = 0) -> Scenari
 def _structured(of: Same[Platform], key: TruthKey, number: int) -> Platform:
     platform = of.value
     network = _network(platform.network, key, number) if platform.network.doubtful else platform.network
-    domains = tuple(_domain(domain, key, number) for domain in platform.domains)
+    domains = tuple(
+        one if one.doubt is None else one.drawn(key.one(_domain_parts(one, one.doubt), number))
+        for one in platform.domains
+    )
     pes = platform.pes
     if any(pe.load is not None and pe.load.doubtful for pe in pes):
         loads: dict[tuple[int, int], Load] = {}
@@ -251,12 +254,6 @@ def _network(network: Network, key: TruthKey, number: int) -> Network:
     ends = {name: model(name, one) for name, one in _models(network)}
     found = network.with_links(link)
     return replace(found, model=ends.get("network"), loopback=ends.get("loopback"))
-
-
-def _domain(domain: SharingDomain, key: TruthKey, number: int) -> SharingDomain:
-    if domain.doubt is None:
-        return domain
-    return domain.drawn(key.one(_domain_parts(domain, domain.doubt), number))
 
 
 def _loaded(pe: PE, known: dict[tuple[int, int], Load], key: TruthKey, number: int) -> PE:

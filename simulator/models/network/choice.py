@@ -136,7 +136,9 @@ def fit_network(points: NetworkPoints, *, drift: float = DRIFT) -> NetworkFit:
             f"{points.sizes.size} distinct sizes are too few; measure at least {FEWEST_SIZES} ({needed})"
         )
     forms = tuple(_judged(fit, points) for fit in FITS.values())
-    able = [form for form in forms if _may_be_chosen(form)]
+    able = [
+        one for one in forms if one.fitted and one.held_out is not None and not one.faults and not one.fitted.same_as
+    ]
     if not able:
         why = "; ".join(f"{form.name}: {', '.join(form.faults)}" for form in forms)
         raise ScenarioError(f"no form fits these points: {why}")
@@ -255,10 +257,6 @@ def _held_out(fit: Fit, points: NetworkPoints) -> Floats | None:
         return np.asarray(np.abs(predicted / points.rows_time_s[rows] - 1))
 
     return held_out((rank % folds)[points.point_of_row], errors)
-
-
-def _may_be_chosen(form: JudgedForm) -> bool:
-    return form.fitted is not None and form.held_out is not None and not form.faults and not form.fitted.same_as
 
 
 def _choose(able: list[JudgedForm], points: NetworkPoints) -> JudgedForm:

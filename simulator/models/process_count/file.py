@@ -155,7 +155,10 @@ class RunsEntry:
     @classmethod
     def of(cls, runs: AllocationRuns) -> "RunsEntry":
         """These runs, without the kinds' names."""
-        parts = (tuple(_or_none(row) for row in part.tolist()) for part in (runs.comp_s, runs.comm_s))
+        parts = (
+            tuple(tuple(None if np.isnan(cell) else cell for cell in row) for row in part.tolist())
+            for part in (runs.comp_s, runs.comm_s)
+        )
         return cls(runs.size, runs.allocations, runs.time_s, *parts)
 
     def by(self, kinds: tuple[str, ...]) -> AllocationRuns:
@@ -167,10 +170,6 @@ class RunsEntry:
             raise ScenarioError("there is not one entry for each run and kind")
         comp_s, comm_s = (np.array(part, np.float64).reshape(count, len(kinds)) for part in (self.comp_s, self.comm_s))
         return AllocationRuns(kinds, self.size, self.allocations, self.time_s, comp_s, comm_s)
-
-
-def _or_none(row: list[float]) -> tuple[float | None, ...]:
-    return tuple(None if cell != cell else cell for cell in row)  # noqa: PLR0124 - what is not a number
 
 
 @dataclass(frozen=True, kw_only=True)

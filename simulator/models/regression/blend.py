@@ -103,7 +103,8 @@ class Blend:
         spread = ((self.covariance @ jacobian) * jacobian).sum(axis=1)
         of_mean = (spread + self.variance[:, None] * local) * self.inflation[:, None]
         of_mean += self._extrapolation(values)
-        return mean, of_mean, of_mean + self._noise(mean)
+        noise = self.variance[:, None] * self._relative(mean) + self._single(mean)
+        return mean, of_mean, of_mean + noise
 
     def causes(self, values: Mapping[str, Floats]) -> Floats:
         """Variance of the log mean at one target by what it comes from: sampling, the form, and extrapolation; (3,)."""
@@ -148,10 +149,6 @@ class Blend:
     def _relative(self, logs: Floats) -> Floats:
         """Variance of cells of so many log seconds relative to one with weight 1."""
         return np.asarray(_coarseness(np.exp(logs), self.step_s) * self.noise_factor(logs) ** 2)
-
-    def _noise(self, mean: Floats) -> Floats:
-        """Variance of the logarithm of one run around its mean, shape (members, n)."""
-        return np.asarray(self.variance[:, None] * self._relative(mean) + self._single(mean))
 
     def _single(self, mean: Floats) -> Floats:
         """What one run scatters more than the median of a cell, whose scatter the residuals have; a variance."""

@@ -51,7 +51,9 @@ def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, meth
     for response, formula in parsed.items():
         own = _restricted(runs[response], formula.names)
         cells = cells_of(own)
-        checked, fitted = _check(response, formula, own, cells, method), _fit_part(formula, own, cells, method)
+        checked = _check(response, formula, own, cells, method)
+        is_default = method == "default"
+        fitted = fit_blend(formula, cells) if is_default else fit_linear(formula, own, relative=method == "relative")
         steeper += _exponents(response, fitted) if isinstance(fitted, Blend) else []
         warnings += checked
         everything = cells if formula.names == names else cells_of(_restricted(runs[response], names))
@@ -94,12 +96,6 @@ def collinear_terms(formula: Formula, values: Mapping[str, Floats]) -> tuple[str
         else:
             basis.append(rest / np.linalg.norm(rest))
     return tuple(found)
-
-
-def _fit_part(formula: Formula, runs: Runs, cells: Cells, method: str) -> Blend | LinearFit:
-    if method == "default":
-        return fit_blend(formula, cells)
-    return fit_linear(formula, runs, relative=method == "relative")
 
 
 def _check(response: str, formula: Formula, runs: Runs, cells: Cells, method: str) -> list[str]:

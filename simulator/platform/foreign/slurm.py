@@ -43,12 +43,7 @@ class SwitchedNodes:
 
     def entries(self) -> list[Data]:
         """The switches as a scenario file lists them."""
-        return [{"name": name, "nodes": _patterns(nodes)} for name, nodes in self.members.items()]
-
-
-def _patterns(names: Sequence[str]) -> str | list[str]:
-    """One pattern where there is one, else runs of names that make patterns."""
-    return compact(names) or patterns_of(names)
+        return [{"name": name, "nodes": compact(nodes) or patterns_of(nodes)} for name, nodes in self.members.items()]
 
 
 def hostlist(text: str, place: str) -> list[str]:

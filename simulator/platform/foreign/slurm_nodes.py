@@ -196,7 +196,8 @@ def _nodes(entry: _Entry) -> Iterator[SlurmNode]:
     except ScenarioError as error:
         raise ScenarioError([f"{line} ({names[0]})" for line in error.lines]) from None
     if stated and cores and stated not in (cores, cores * threads):
-        shape = entry.get("shape") or _parts(entry)
+        stated_as = (entry.get(name) for name in ("sockets", "corespersocket", "threadspercore"))
+        shape = entry.get("shape") or ":".join(stated_as)
         raise ScenarioError(f"{entry.place}: {names[0]}: {stated} CPUs are not {shape} sockets, cores and threads")
     memory = None if whole is None else whole - (for_system or 0)
     if cpus < 1 or (memory is not None and memory < 1):
@@ -210,10 +211,6 @@ def _nodes(entry: _Entry) -> Iterator[SlurmNode]:
 
 def _listed(text: str) -> tuple[str, ...]:
     return tuple(word for word in text.split(",") if word)
-
-
-def _parts(entry: _Entry) -> str:
-    return ":".join(entry.get(name) for name in ("sockets", "corespersocket", "threadspercore"))
 
 
 def _shape(entry: _Entry) -> tuple[int | None, int]:

@@ -315,7 +315,8 @@ class _Labels:
             return [self._own(node.name, node.ruvs)]
         if isinstance(node, Sequence):
             return [term for part in node.parts for term in self.terms(part)]
-        own = [self._own(node.name or _usual_name(node), node.ruvs)] if node.ruvs else []
+        usual = {Loop: "loop", Branch: "if", Call: "call"}[type(node)]
+        own = [self._own(node.name or usual, node.ruvs)] if node.ruvs else []
         if isinstance(node, Loop):
             return _scaled(node.count, [*own, *self.terms(node.body)])
         if isinstance(node, Branch):
@@ -329,10 +330,6 @@ class _Labels:
             seen.append(ruvs)
         number = seen.index(ruvs)
         return f"t(v_{name}{f'_{number + 1}' if number else ''})"
-
-
-def _usual_name(node: Loop | Branch | Call) -> str:
-    return {Loop: "loop", Branch: "if", Call: "call"}[type(node)]
 
 
 def _scaled(factor: Formula, terms: list[str]) -> list[str]:
@@ -393,7 +390,8 @@ def visits(seg: Seg, values: Values, *, graph: str | None = None) -> tuple[Visit
 
 def used_methods(seg: Seg) -> tuple[Method, ...]:
     """Methods for which every step that needs a RUV has one, of all graphs."""
-    steps = [node for graph in seg.graphs for node in _processing(graph.body)]
+    placed = [node for graph in seg.graphs for _, node in _placed(graph.body, ())]
+    steps = [node for node in placed if isinstance(node, Processing)]
     return tuple(method for method in METHODS if steps and all(method in node.ruvs for node in steps))
 
 
@@ -461,10 +459,6 @@ def _placed(body: Node, place: Place) -> list[tuple[Place, Node]]:
         for below, inner in bodies(node):
             found += _placed(inner, (*place, number, *below))
     return found
-
-
-def _processing(body: Node) -> list[Processing]:
-    return [node for _, node in _placed(body, ()) if isinstance(node, Processing)]
 
 
 def _no_ruv(where: str, name: str, method: Method, ruvs: Ruvs) -> str:

@@ -300,7 +300,9 @@ class _Made:
         lines = self.lines
         posts, waits = lines.of("isend", "irecv"), lines.of("wait")
         ends = np.searchsorted(lines.rank, np.arange(self.ranks), side="right") - 1
-        over = _waited(lines, posts, waits, self._channels(posts, blocks), self._named(waits), ends)
+        source, destination, tag = lines.arguments[waits, :3].T.astype(np.int64)  # that each wait names
+        named = np.asarray((source * self.ranks + destination) << 32 | tag)
+        over = _waited(lines, posts, waits, self._channels(posts, blocks), named, ends)
         ahead = np.searchsorted(posts, over) - np.arange(posts.size)
         number = np.arange(posts.size) % max(1, int(ahead.max(initial=1)))
         for rows, block in blocks:
@@ -319,11 +321,6 @@ class _Made:
                 if np.any(block["action"] == action):
                     at = np.searchsorted(posts, rows)
                     end[at], tag[at] = block["partner"], block["tag"]
-        return np.asarray((source * self.ranks + destination) << 32 | tag)
-
-    def _named(self, waits: Ints) -> Ints:
-        """The channel that each wait names."""
-        source, destination, tag = self.lines.arguments[waits, :3].T.astype(np.int64)
         return np.asarray((source * self.ranks + destination) << 32 | tag)
 
     def _ranks(self, rows: Ints, values: Floats | Ints) -> Ints:

@@ -97,7 +97,7 @@ def _most(stream: Stream, seed: int, most_s: float | None) -> int:
 def histogram(jobs: int, most_s: int, draw: np.random.Generator) -> tuple[Ints, Ints]:
     """Estimates in seconds, ascending, and how many jobs have each; both (value,)."""
     head = _head(most_s)
-    tail = _tail(_values(jobs) - HEAD, head)
+    tail = _tail(round(float(np.interp(jobs, *np.array(VALUES, dtype=np.float64).T))) - HEAD, head)
     shares = _shares(tail.size)
     ranks = _ranks(draw)
     values = np.concatenate([head, draw.permutation(tail)])
@@ -105,11 +105,6 @@ def histogram(jobs: int, most_s: int, draw: np.random.Generator) -> tuple[Ints, 
     counts[0] += jobs - counts.sum()
     order = np.argsort(values)
     return values[order], counts[order]
-
-
-def _values(jobs: int) -> int:
-    points, values = zip(*VALUES, strict=True)
-    return round(float(np.interp(jobs, points, values)))
 
 
 def _head(most_s: int) -> Ints:

@@ -88,7 +88,8 @@ def band_distance(first: SpeedBand, second: SpeedBand) -> tuple[float, float]:
     """
     low, high = max(first.sizes[0], second.sizes[0]), min(first.sizes[-1], second.sizes[-1])
     if first.sizes.size == 1 or second.sizes.size == 1:  # a constant speed covers every size
-        low, high = _constant_range(first, second)
+        wide = max((first, second), key=lambda band: band.sizes.size)
+        low, high = float(wide.sizes[0]), float(wide.sizes[-1])
     if low > high:
         return float("inf"), float("inf")
     sizes = np.geomspace(low, high, COMPARED_SIZES)
@@ -103,12 +104,6 @@ def band_distance(first: SpeedBand, second: SpeedBand) -> tuple[float, float]:
     middles = np.abs(np.log(curves[0][1][known] / curves[1][1][known]))
     distance = float(np.quantile(middles / (halves[0] + halves[1]), SHARE))
     return distance, float(np.expm1(np.quantile(middles, SHARE)))
-
-
-def _constant_range(first: SpeedBand, second: SpeedBand) -> tuple[float, float]:
-    """The range of the band that is none of one size; that size where both are."""
-    wide = max((first, second), key=lambda band: band.sizes.size)
-    return float(wide.sizes[0]), float(wide.sizes[-1])
 
 
 def kinds_of(count: int, alike: Callable[[int, int], bool]) -> list[list[int]]:
@@ -259,7 +254,9 @@ def _machines(nodes: Sequence[CalibratedNode]) -> Iterator[str]:
             if machine is None:
                 continue
             if machine.host:
-                by_host.setdefault(machine.host, {}).setdefault(_identity(machine), entry.source)
+                by_host.setdefault(machine.host, {}).setdefault(
+                    (machine.cpu_model, machine.pe_count, machine.memory_bytes), entry.source
+                )
             if (other := _other_machine(node, machine)) is not None:
                 yield f"{entry.source}: {entry.what} was measured on another machine than its node: {other}"
     for host, found in by_host.items():
@@ -268,11 +265,6 @@ def _machines(nodes: Sequence[CalibratedNode]) -> Iterator[str]:
                 f"{source} ({', '.join(str(part) for part in identity)})" for identity, source in found.items()
             )
             yield f"different machines under the name {host}: {said}"
-
-
-def _identity(machine: Machine) -> tuple[object, ...]:
-    """What two descriptions of one machine agree on besides its name."""
-    return machine.cpu_model, machine.pe_count, machine.memory_bytes
 
 
 def _other_machine(node: CalibratedNode, machine: Machine) -> str | None:

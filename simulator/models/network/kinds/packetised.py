@@ -163,7 +163,9 @@ def _splits(points: NetworkPoints, *, several: bool) -> list[tuple[float, int]]:
     for split in range(SIDE_SIZES - 1, points.sizes.size - SIDE_SIZES):
         short = points.size_bytes <= points.sizes[split]
         left = sum(
-            _left_over(_branch(points, mine, several=several, short=is_short), points, mine)
+            _squares(
+                _branch(points, mine, several=several, short=is_short), points.time_s[mine], _weights(points)[mine]
+            )[0]
             for mine, is_short in ((short, True), (~short, False))
         )
         found.append((left, split))
@@ -184,11 +186,6 @@ def _branch(points: NetworkPoints, mine: Flags, *, several: bool, short: bool) -
 
 def _weights(points: NetworkPoints) -> Floats:
     return np.asarray(np.sqrt(points.trust) / points.time_s)
-
-
-def _left_over(design: Floats, points: NetworkPoints, mine: Flags) -> float:
-    weights = _weights(points)[mine]
-    return _squares(design, points.time_s[mine], weights)[0]
 
 
 def _squares(design: Floats, time: Floats, weights: Floats) -> tuple[float, Floats]:
