@@ -36,13 +36,13 @@ CLOCKS = {
 }
 
 LINES = {
-    "simulator/base": (5_166, 3_768),
-    "simulator/models": (11_931, 11_754),
-    "simulator/load_traces": (2_050, 2_030),
-    "simulator/platform": (5_365, 4_955),
-    "simulator/programs": (9_051, 9_051),
+    "simulator/base": (4_967, 3_768),
+    "simulator/models": (11_654, 11_654),
+    "simulator/load_traces": (1_854, 1_854),
+    "simulator/platform": (5_189, 4_955),
+    "simulator/programs": (8_928, 8_928),
     "simulator/scheduling": (2_864, 2_738),
-    "simulator/scenario_file": (7_577, 6_445),
+    "simulator/scenario_file": (7_491, 6_445),
     "simulator/engines": (13_189, 12_687),
     "simulator/results": (4_148, 4_282),
     "simulator/experiments": (1_721, 1_601),
