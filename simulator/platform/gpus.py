@@ -32,6 +32,11 @@ class Gpu:
     switch: str = ""
     """GPUs of a node that name the same one share its link; without a name each has its own."""
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether something of its links is not known for certain."""
+        return self.into.doubt is not None or self.out.doubt is not None
+
     def to_data(self) -> Data:
         """The keys of a file that only GPUs have."""
         into, out = self.into.to_data(), self.out.to_data()

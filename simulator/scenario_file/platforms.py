@@ -332,10 +332,6 @@ class _Entry:
         if isinstance(pe, GpuForm):
             with faults.at(*here):
                 gpu = pe.gpu(site, *here)
-                if gpu.into.doubt is not None or gpu.out.doubt is not None:
-                    self.parts.notes.append(
-                        f"what is not known of the host link of {names[0]} is left out of intervals"
-                    )
         faults.tell()
         return _Kind(pe, names, speeds, load, resource, gpu)
 

@@ -371,6 +371,7 @@ class Scenario:
         platform = self.platform
         loads = {id(pe.load): pe.load for pe in platform.pes if pe.load is not None}.values()
         of_platform = platform.network.doubtful or any(domain.doubt is not None for domain in platform.domains)
+        of_platform = of_platform or any(pe.gpu is not None and pe.gpu.doubtful for pe in platform.pes)
         return of_platform or any(load.doubtful for load in loads)
 
     @property

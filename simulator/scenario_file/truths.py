@@ -141,6 +141,15 @@ def _links(network: Network) -> list[Link]:
     return found
 
 
+def _ends_of(pe: PE, draw_name: str) -> tuple[Link, ...]:
+    """The links of a GPU to it and back, none of other PEs, by names of their own: those of one switch share theirs."""
+    if pe.gpu is None:
+        return ()
+    where = f"of {pe.node} at {pe.gpu.switch}" if pe.gpu.switch else f"of {draw_name}"
+    ends = ("into", pe.gpu.into), ("into" if pe.gpu.out.shared else "out", pe.gpu.out)
+    return tuple(replace(link, name=f"{way} {where}") for way, link in ends)
+
+
 def _domain_parts(domain: SharingDomain, doubt: Doubt) -> Parts:
     return (f"neighbours in {domain.level}", doubt.common), (f"neighbours in {domain.name}", 1 - doubt.common)
 
@@ -219,6 +228,8 @@ def _structured(of: Same[Platform], key: TruthKey, number: int) -> Platform:
     if any(pe.load is not None and pe.load.doubtful for pe in pes):
         loads: dict[tuple[int, int], Load] = {}
         pes = tuple(_loaded(pe, loads, key, number) for pe in pes)
+    if any(pe.gpu is not None and pe.gpu.doubtful for pe in pes):
+        pes = tuple(_linked(pe, name, key, number) for name, pe in zip(platform.draw_names, pes, strict=True))
     return replace(platform, pes=pes, network=network, domains=domains)
 
 
@@ -254,6 +265,20 @@ def _network(network: Network, key: TruthKey, number: int) -> Network:
     ends = {name: model(name, one) for name, one in _models(network)}
     found = network.with_links(link)
     return replace(found, model=ends.get("network"), loopback=ends.get("loopback"))
+
+
+def _linked(pe: PE, draw_name: str, key: TruthKey, number: int) -> PE:
+    """A GPU with the links of one truth."""
+    if pe.gpu is None:
+        return pe
+
+    def drawn(end: Link) -> Link:
+        if end.doubt is None:
+            return end
+        return end.drawn(key.one(_link_parts(end.doubt, end.source, end.name), number))
+
+    into, out = map(drawn, _ends_of(pe, draw_name))
+    return replace(pe, gpu=replace(pe.gpu, into=into, out=out))
 
 
 def _loaded(pe: PE, known: dict[tuple[int, int], Load], key: TruthKey, number: int) -> PE:
@@ -303,6 +328,7 @@ def deviates(scenario: Scenario, truths: int | None = None, *, series: int = 0) 
             parts.append(speed_parts(band, name))
         if pe.load is not None and pe.load.doubtful:
             loads.setdefault(load_source(pe.load), (pe.name, pe.load, pe.cores))
+        parts += [_link_parts(end.doubt, end.source, end.name) for end in _ends_of(pe, name) if end.doubt is not None]
     parts += [_parts_of(link, link.doubt) for link in _links(platform.network) if link.doubt is not None]
     parts += [_link_parts(model.doubt, model.source, name) for name, model in _models(platform.network) if model.doubt]
     parts += [_domain_parts(domain, domain.doubt) for domain in platform.domains if domain.doubt is not None]

@@ -455,8 +455,10 @@ class _Messages:
     ) -> "_Messages | None":
         """Those of all programs; None where truths differ by more, or there are too many."""
         platform, columns = scenario.platform, [of[0] for of in programs]
-        more = platform.domains or any(pe.slice_s or (pe.load is not None and pe.load.doubtful) for pe in platform.pes)
-        more = more or any(table.unit_bytes for one in columns for table in one.farm_tables)
+        more = bool(platform.domains) or any(
+            pe.slice_s or (pe.load is not None and pe.load.doubtful) for pe in platform.pes
+        )
+        more = more or bool(platform.gpu_hosts) or any(table.unit_bytes for one in columns for table in one.farm_tables)
         shared = platform.network.contention == "fair" or not platform.network.doubtful
         if draws.truths is None or draws.series is None or more or shared:
             return None
@@ -597,7 +599,8 @@ def _in_truth(costs: Costs, truth: Scenario, replications: range, *, tick_s: flo
     """The block of all replications for those of one truth: only what its links, domains and loads decide is new."""
     columns, placement, before = costs.columns, costs.placement, costs.scenario.platform
     platform, changed, rows = truth.platform, dict[str, Any](), _slice(replications)
-    if platform.network is not before.network or any(pe.slice_s for pe in platform.pes):
+    linked = platform.network is not before.network or any(pe.gpu is not None and pe.gpu.doubtful for pe in before.pes)
+    if linked or any(pe.slice_s for pe in platform.pes):
         changed |= _moving(platform, columns, placement, tick_s=tick_s)
         data = _data(platform, columns, placement, costs.pull_ticks, tick_s=tick_s)
         changed["data_ticks"] = tuple(ticks for ticks, _ in data)

@@ -1,5 +1,7 @@
 """GPUs: what moves to them and back takes its time on their links, which switches share; hosts and memory are kept."""
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 import simulator
 from simulator.base.errors import ScenarioError
 from simulator.programs.columns import Kind
-from simulator.scenario_file.truths import draw
+from simulator.scenario_file.truths import deviates, draw
 from tests.support.stepwise import check_three
 
 NODE = """
@@ -152,3 +154,54 @@ def test_it_is_written_as_it_is_read(tmp_path):
 def test_what_cannot_be_is_refused(tmp_path, said, message):
     with pytest.raises(ScenarioError, match=message):
         simulator.run(node(tmp_path, **said))
+
+
+DOUBT = "doubt: {sd: [0.2], common: 0}"
+
+
+def doubted(folder: Path, make=node, **said: object) -> simulator.Scenario:
+    """With host links that are not known for certain."""
+    make(folder, **said)
+    path = folder / "node.yaml"
+    text = path.read_text(encoding="utf-8").replace("bandwidth: 10GB/s}", f"bandwidth: 10GB/s, {DOUBT}}}")
+    path.write_text(text.replace("bandwidth: 5GB/s}", f"bandwidth: 5GB/s, {DOUBT}}}"), encoding="utf-8")
+    return simulator.load_scenario(path)
+
+
+@pytest.mark.parametrize("contention", ["none", "fifo", "fair"])
+def test_doubt_of_host_links_is_drawn_once_for_each_truth(tmp_path, contention):
+    made = replace(doubted(tmp_path, moves=MOVED, contention=contention), replications=60)
+    runs, sure = simulator.run(made), makespan_s(node(tmp_path, moves=MOVED, contention=contention))
+    moved = runs.makespan_s[0] - 1e6 / 100e9
+    into, out = 8e6 / 10e9 + 10e-6, 1e6 / 5e9 + 20e-6
+    factors = {name: np.exp(0.2 * values) for name, values in deviates(made).items()}
+    assert sorted(factors) == ["link into of n at s", "link out of n at s"]
+    truth = np.arange(60) % factors["link out of n at s"].size
+    expected = into * factors["link into of n at s"][truth] + out * factors["link out of n at s"][truth]
+    assert moved == pytest.approx(expected, rel=1e-6)
+    assert 0.1 < moved.std() / (sure - 1e6 / 100e9) < 0.25
+
+
+def test_gpus_on_one_switch_have_one_truth(tmp_path):
+    text = {"partition": [500000, 500000], "pes": "[g0, g1]", "moves": ", moves: {into: {unit: 8 B}}"}
+    for switch, sources in (("s", {"n at s"}), ("null", {"n-g0", "n-g1"})):
+        found = deviates(doubted(tmp_path, partial(two_hosts, node), **text | {"switch": switch}))
+        assert len({name for name in found if name.startswith("link into of ")}) == len(sources)
+
+
+@pytest.mark.parametrize("streams", [1, 2])
+def test_doubt_of_the_network_leaves_moves_alone(tmp_path, streams):
+    made = node(tmp_path, moves=MOVED, streams=streams)
+    path = tmp_path / "node.yaml"
+    text = path.read_text(encoding="utf-8").replace("bandwidth: 1GB/s}", f"bandwidth: 1GB/s, {DOUBT}}}")
+    path.write_text(text, encoding="utf-8")
+    found = simulator.run(replace(simulator.load_scenario(path), replications=20)).makespan_s
+    assert found == pytest.approx(np.full((1, 20), makespan_s(made)), rel=1e-9)
+
+
+@pytest.mark.parametrize("contention", ["none", "fair"])
+def test_three_readings_agree_on_doubted_moves(tmp_path, contention):
+    moved = ", moves: {into: {unit: 8 B}, each_into: {process: 9 B}, out: {process: 31 B}}"
+    said = {"contention": contention, "pes": "[g0, g1, c2]", "partition": [30, 20, 7], "moves": moved}
+    made = replace(doubted(tmp_path, partial(two_hosts, node), parameters="{samples: 57}", **said), replications=4)
+    check_three(made, draw(made))
