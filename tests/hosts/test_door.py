@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from simulator.calibration.hosts import door
-from simulator.calibration.hosts.door import Door, PeerError, prove
+from simulator.calibration.hosts.door import PeerError, admitted, prove
 
 TOKEN = "ab" * 16
 
@@ -17,23 +17,15 @@ TOKEN = "ab" * 16
 @contextmanager
 def open_door(wait_s=20.0):
     """A door that lets in the first who knows the token; yields its address and a list of those let in."""
-    admitted, over = [], threading.Event()
+    found = []
     with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def admit():
-            deadline = time.monotonic() + wait_s
-            with Door(server, TOKEN) as entrance:
-                while not admitted and not over.is_set() and time.monotonic() < deadline:
-                    admitted.extend(entrance.admit(wait_s=0.1))
-
-        thread = threading.Thread(target=admit)
+        thread = threading.Thread(target=lambda: found.append(admitted(server, TOKEN, limit_s=wait_s)))
         thread.start()
         try:
-            yield server.getsockname(), admitted
+            yield server.getsockname(), found
         finally:
-            over.set()
             thread.join(20)
-            for connection in admitted:
+            for connection in filter(None, found):
                 connection.close()
     assert not thread.is_alive()
 
@@ -50,20 +42,20 @@ def enter(address, token=TOKEN, timeout_s=5.0):
 
 
 def test_who_knows_the_token_gets_in_and_nothing_of_what_follows_is_lost():
-    with open_door() as (address, admitted), enter(address) as ours:
+    with open_door() as (address, found), enter(address) as ours:
         ours.sendall(b"payload")
         deadline = time.monotonic() + 10
-        while not admitted and time.monotonic() < deadline:
+        while not found and time.monotonic() < deadline:
             time.sleep(0.01)
-        assert admitted[0].recv(100) == b"payload"
+        assert found[0].recv(100) == b"payload"
 
 
 def test_without_the_token_nobody_gets_in():
-    with open_door() as (address, admitted):
+    with open_door(1.0) as (address, found):
         for token in ("", "0" * 32, "\udcff"):
             with pytest.raises(PeerError, match="the other host: it does not know the token"):
                 enter(address, token)
-    assert admitted == []
+    assert found == [None]
 
 
 def test_what_is_no_message():
@@ -107,12 +99,12 @@ def strangers(address):
 
 def test_strangers_keep_nobody_out():
     """They are still connected, silent or half way through a line, when ours comes, and are gone when it has ended."""
-    with open_door() as (address, admitted):
+    with open_door() as (address, found):
         here = list(strangers(address))
         begun = time.monotonic()
         enter(address).close()
         assert time.monotonic() - begun < 5
-    assert len(admitted) == 1
+    assert None not in found
     for connection in here:
         with connection, suppress(ConnectionResetError):
             while connection.recv(2**12):
@@ -121,12 +113,12 @@ def test_strangers_keep_nobody_out():
 
 def test_of_too_many_who_say_nothing_the_oldest_go(monkeypatch):
     monkeypatch.setattr(door, "MAX_GUESTS", 3)
-    with open_door() as (address, admitted):
+    with open_door() as (address, found):
         silent = [socket.create_connection(address, timeout=10) for _ in range(10)]
         enter(address).close()
         for connection in silent:
             connection.close()
-    assert len(admitted) == 1
+    assert None not in found
 
 
 GREETING = b'{"apportion": 1, "challenge": "' + b"a" * 32 + b'"}\n'

@@ -140,16 +140,14 @@ class Agent:
 
     def accept(self, token: str) -> Answer:
         """A connection of another host that proves to know the token."""
-        from simulator.calibration.hosts.door import Door
+        from simulator.calibration.hosts.door import admitted
 
         self.listen()
-        deadline = time.monotonic() + WAIT_S
-        with Door(_there(self._server), token) as door:
-            while time.monotonic() < deadline:
-                for connection in door.admit(wait_s=0.2):
-                    bound_buffers(connection)
-                    return {"number": self._kept(connection)}
-        raise ApportionError(f"no connection came within {WAIT_S:g} s")
+        connection = admitted(_there(self._server), token, limit_s=WAIT_S)
+        if connection is None:
+            raise ApportionError(f"no connection came within {WAIT_S:g} s")
+        bound_buffers(connection)
+        return {"number": self._kept(connection)}
 
     def connect(self, addresses: list[str], port: int, token: str) -> Answer:
         """A connection to another host, at the first of its addresses that answers."""

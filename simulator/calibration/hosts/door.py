@@ -1,18 +1,15 @@
 """The door of a host: who connects to it proves to know a token, without sending it; many are heard at once."""
 
-import errno
+import asyncio
+import contextlib
 import hashlib
 import hmac
 import json
 import os
 import re
 import resource
-import selectors
 import socket
-import time
-from collections.abc import Generator
-from dataclasses import dataclass
-from typing import Self, cast
+from collections import deque
 
 from simulator.base.errors import CalibrationError
 
@@ -28,122 +25,61 @@ MAX_LINE_BYTES = 1024
 
 Message = dict[str, object]
 """What a side says, of which nothing but the names is sure."""
-Handshake = Generator[Message, Message, None]
-"""Yields what to send and is given what came in return; it ends once the other side has proved to know the token."""
 
 
 class PeerError(CalibrationError):
     """Another host that does not answer, or not as one of ours."""
 
 
-@dataclass
-class _Guest:
-    """Somebody who came and has not proved yet to know the token."""
+def admitted(server: socket.socket, token: str, *, limit_s: float) -> socket.socket | None:
+    """The first who connects and proves to know the token; None where nobody does in so many seconds.
 
-    connection: socket.socket
-    steps: Handshake
-    deadline: float
-    data: bytes = b""
-
-    def greet(self) -> None:
-        """Say our first line."""
-        self._say(next(self.steps))
-
-    def proved(self) -> bool:
-        """Take what came, without waiting and no further than the proof."""
-        while True:
-            try:
-                byte = self.connection.recv(1)
-            except BlockingIOError:
-                return False
-            self.data += byte
-            if not byte or len(self.data) >= MAX_LINE_BYTES:
-                raise PeerError("the other host: no line")
-            if byte == b"\n":
-                line, self.data = self.data, b""
-                try:
-                    self._say(self.steps.send(parse_line(line)))
-                except StopIteration:
-                    return True
-
-    def _say(self, message: Message) -> None:
-        line = _line(message)
-        if self.connection.send(line) < len(line):  # it fits every buffer of who reads
-            raise PeerError("the other host: it does not read")
+    Nobody is waited for: many are heard at once, each for a short time.
+    """
+    server.settimeout(0.0)
+    return asyncio.run(_first(server, token, limit_s))
 
 
-class Door:
-    """Lets in who proves to know the token. Nobody is waited for: many are heard at once, each for a short time."""
+async def _first(server: socket.socket, token: str, limit_s: float) -> socket.socket | None:
+    proved = asyncio.Queue[socket.socket]()
+    entrance = asyncio.create_task(_welcome(server, token, proved))
+    try:
+        async with asyncio.timeout(limit_s):
+            return await proved.get()
+    except TimeoutError:
+        return None
+    finally:  # guests go when the loop ends
+        entrance.cancel()
 
-    def __init__(self, server: socket.socket, token: str) -> None:
-        self._server = server
-        self._token = token
-        self._guests: dict[socket.socket, _Guest] = {}
-        self._selector = selectors.DefaultSelector()
-        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        self._limit = MAX_GUESTS if files == resource.RLIM_INFINITY else max(1, min(MAX_GUESTS, files // 4))
-        server.settimeout(0.0)
-        self._selector.register(server, selectors.EVENT_READ)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for guest in self._guests.values():
-            guest.connection.close()
-        self._selector.close()
-
-    def admit(self, *, wait_s: float) -> list[socket.socket]:
-        """Those who proved it within so many seconds; as soon as there is one."""
-        proved = []
-        for key, _ in self._selector.select(wait_s):
-            if key.fileobj is self._server:
-                self._welcome()
-            elif guest := self._guests.get(cast("socket.socket", key.fileobj)):  # it may have had to go since
-                try:
-                    if guest.proved():
-                        self._leave(guest)
-                        guest.connection.settimeout(None)
-                        proved.append(guest.connection)
-                except (PeerError, OSError):
-                    self._refuse(guest)
-        now = time.monotonic()
-        for guest in [guest for guest in self._guests.values() if guest.deadline < now]:
-            self._refuse(guest)
-        return proved
-
-    def _welcome(self) -> None:
-        """Take one newcomer; where there is no room, the oldest guest has had time enough."""
-        if len(self._guests) >= self._limit:
-            self._refuse(next(iter(self._guests.values())))
+async def _welcome(server: socket.socket, token: str, proved: asyncio.Queue[socket.socket]) -> None:
+    """Hear whoever comes; where there is no room, the oldest guest has had time enough."""
+    guests = deque[asyncio.Task[None]]()
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    most = MAX_GUESTS if limit == resource.RLIM_INFINITY else max(1, min(MAX_GUESTS, limit // 4))
+    while True:
         try:
-            connection, _ = self._server.accept()
-        except OSError as error:
-            if error.errno in {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}:
-                time.sleep(CROWDED_S)
-                for guest in [*self._guests.values()][:1]:
-                    self._refuse(guest)
-            return  # or it went before we came to it
-        guest = _Guest(connection, handshake(self._token, listens=True), time.monotonic() + ANSWER_S)
-        self._guests[connection] = guest
-        self._selector.register(connection, selectors.EVENT_READ)
-        try:
-            connection.settimeout(0.0)
-            tune(connection)
-            guest.greet()
-        except (PeerError, OSError):
-            self._refuse(guest)
-
-    def _leave(self, guest: _Guest) -> None:
-        del self._guests[guest.connection]
-        self._selector.unregister(guest.connection)
-
-    def _refuse(self, guest: _Guest) -> None:
-        self._leave(guest)
-        guest.connection.close()
+            connection, _ = await asyncio.get_running_loop().sock_accept(server)
+        except OSError:  # the system has no room, or it went before we came to it
+            await asyncio.sleep(CROWDED_S)
+        else:
+            guests.append(asyncio.create_task(_hear(connection, token, proved)))
+            await asyncio.sleep(0)  # it begins, so that it closes its connection however it ends
+            if len(guests) <= most:
+                continue
+        if guests:
+            guests.popleft().cancel()
 
 
-# How each side proves that it knows the token.
+async def _hear(connection: socket.socket, token: str, proved: asyncio.Queue[socket.socket]) -> None:
+    with contextlib.suppress(PeerError, OSError), contextlib.ExitStack() as stack:
+        stack.enter_context(connection)
+        tune(connection)
+        async with asyncio.timeout(ANSWER_S):
+            await _prove(connection, token, listens=True)
+        stack.pop_all()
+        connection.settimeout(None)
+        proved.put_nowait(connection)
 
 
 def new_token() -> str:
@@ -151,20 +87,36 @@ def new_token() -> str:
     return os.urandom(TOKEN_BYTES).hex()
 
 
-def handshake(token: str, *, listens: bool) -> Handshake:
-    """What one side says so that both know that the other has the token, without sending it.
+def prove(connection: socket.socket, token: str, *, timeout_s: float) -> None:
+    """Prove to the host that we connected to that we know the token, and have it prove the same."""
+    connection.settimeout(0.0)
+
+    async def proved() -> None:
+        async with asyncio.timeout(timeout_s):
+            await _prove(connection, token, listens=False)
+
+    try:
+        asyncio.run(proved())
+    except (TimeoutError, ConnectionError) as error:
+        raise PeerError(f"the other host: no answer within {timeout_s:g} s") from error
+    connection.settimeout(None)
+
+
+async def _prove(connection: socket.socket, token: str, *, listens: bool) -> None:
+    """What one side says and hears so that both know that the other has the token, without sending it.
 
     Each answers the other's random challenge by its HMAC with SHA-256; the roles go into it, so that no side can be
     made to answer its own challenge.
     """
     own = os.urandom(TOKEN_BYTES).hex()
     roles = ("listens", "connects") if listens else ("connects", "listens")
-    hello = yield {"apportion": PROTOCOL, "challenge": own}
+    await _say(connection, {"apportion": PROTOCOL, "challenge": own})
+    hello = await _heard(connection)
     if hello.get("apportion") != PROTOCOL:
         raise PeerError("the other host: another version")
     challenge = _hexadecimal(hello, "challenge", TOKEN_BYTES)
-    answer = yield {"proof": _proof(token, roles[0], challenge, own)}
-    proof = _hexadecimal(answer, "proof", hashlib.sha256().digest_size)
+    await _say(connection, {"proof": _proof(token, roles[0], challenge, own)})
+    proof = _hexadecimal(await _heard(connection), "proof", hashlib.sha256().digest_size)
     if not hmac.compare_digest(proof, _proof(token, roles[1], own, challenge)):
         raise PeerError("the other host: it does not know the token")
 
@@ -177,19 +129,9 @@ def _hexadecimal(message: Message, name: str, size: int) -> str:
     return value
 
 
-def prove(connection: socket.socket, token: str, *, timeout_s: float) -> None:
-    """Carry the handshake of the side that connects out and wait for it."""
-    deadline = time.monotonic() + timeout_s
-    steps = handshake(token, listens=False)
-    try:
-        connection.settimeout(timeout_s)
-        connection.sendall(_line(next(steps)))
-        while True:
-            connection.sendall(_line(steps.send(parse_line(_received(connection, deadline)))))
-    except StopIteration:
-        connection.settimeout(None)
-    except (TimeoutError, ConnectionError) as error:
-        raise PeerError(f"the other host: no answer within {timeout_s:g} s") from error
+def _proof(token: str, role: str, challenge: str, own: str) -> str:
+    text = f"apportion {PROTOCOL} {role} {challenge} {own}".encode()
+    return hmac.new(token.encode(errors="replace"), text, hashlib.sha256).hexdigest()
 
 
 def tune(connection: socket.socket) -> None:
@@ -198,31 +140,23 @@ def tune(connection: socket.socket) -> None:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
 
-def _proof(token: str, role: str, challenge: str, own: str) -> str:
-    text = f"apportion {PROTOCOL} {role} {challenge} {own}".encode()
-    return hmac.new(token.encode(errors="replace"), text, hashlib.sha256).hexdigest()
-
-
 # What both sides say: JSON lines of bounded length.
 
 
-def _line(message: Message) -> bytes:
-    return json.dumps(message).encode() + b"\n"
+async def _say(connection: socket.socket, message: Message) -> None:
+    await asyncio.get_running_loop().sock_sendall(connection, json.dumps(message).encode() + b"\n")
 
 
-def _received(connection: socket.socket, deadline: float) -> bytes:
+async def _heard(connection: socket.socket) -> Message:
     """The next line, and no byte behind it."""
     data = b""
     while not data.endswith(b"\n"):
-        connection.settimeout(max(1e-3, deadline - time.monotonic()))
         if len(data) >= MAX_LINE_BYTES:
             raise PeerError(f"the other host: a line longer than {MAX_LINE_BYTES} bytes")
-        if time.monotonic() > deadline:
-            raise TimeoutError
-        if not (byte := connection.recv(1)):
+        if not (byte := await asyncio.get_running_loop().sock_recv(connection, 1)):
             raise PeerError("the other host: it closed the connection before tokens were compared")
         data += byte
-    return data
+    return parse_line(data)
 
 
 def parse_line(data: bytes) -> Message:
