@@ -23,12 +23,11 @@ ENDING_S = 0.5
 """What the fits take."""
 
 
-def network(  # noqa: PLR0913, PLR0917 - an option each
+def network(
     between: str | None = option(
         "processes, mpi or tcp, all on this machine, or gpu0 and so on: copies to and from a GPU, by CuPy; "
         "`apportion cluster` measures hosts."
     ),
-    medium: str | None = option("unix (the default) or pipe.", only_with("between", "processes")),
     replay: Path | None = option(
         "A table bytes[,hops],one_way_s of recorded message times, or [direction,][pinned,]bytes,time_s of copies to "
         "and from a GPU, which are links of their own.",
@@ -70,11 +69,11 @@ def network(  # noqa: PLR0913, PLR0917 - an option each
     if between is not None and between.startswith("gpu"):
         _copies(between, max_bytes, budget or BUDGET, (table, output), seed)
         return
-    more, store = list[str](), partial_of(output, f"calibrate-network-{medium or between}")
+    more, store = list[str](), partial_of(output, f"calibrate-network-{between}")
     if replay is not None:
         calibrated = calibration.fit_network_table(replay, only=only)
     else:
-        asked = {"between": between, "medium": medium, "max_bytes": _largest(max_bytes), "seed": seed}
+        asked = {"between": between, "max_bytes": _largest(max_bytes), "seed": seed}
         measured = _measured(asked, budget, table, store)
         calibrated, more = calibration.fit_measured_link(measured, seed=seed), calibration.link_lines(measured)
     shown = network_blocks(calibrated.file, *more)

@@ -18,10 +18,6 @@ ENDING_S = 2.0
 """What fitting costs takes, once all is timed."""
 
 
-def _designed(given: Given) -> str:
-    return "with dbc" if {"dbc", "all"} & {name.strip() for name in given["method"].split(",")} else "without dbc"
-
-
 def _argued(given: Given) -> str:
     """For a kernel n is the only argument, and `--sizes` says it."""
     own = ".py" in given["subject"] or "/" in given["subject"]
@@ -38,11 +34,6 @@ def characterise(
     ),
     sizes: str | None = option("Values of n that are judged, in place of the usual ones.", metavar="200,400,800"),
     hardware: Path | None = option("What `lab resource -o` wrote; by default this machine's.", metavar="FILE"),
-    design: list[str] | None = option(
-        "For dbc: amounts of flop, divide, access, step, decide as you expect them.",
-        Only(("with dbc",), _designed),
-        metavar="'flop=2*n**3'",
-    ),
     budget: str = option("What it may take in all, analysis and compilation included.", default="15s"),
     seed: Seed = 1,
 ) -> None:
@@ -54,7 +45,7 @@ def characterise(
     chosen = _methods(method)
     budget_s = read_budget(budget, least_s=LEAST_BUDGET_S, most_s=HOUR_S, ending_s=ENDING_S)
     judged = [] if sizes is None else whole_numbers(sizes, "--sizes")
-    wanted = characterisation.make_subject(subject, args=args or (), sizes=judged, design=design or ())
+    wanted = characterisation.make_subject(subject, args=args or (), sizes=judged)
     if wanted.kernel is None:
         print(f"{subject} is compiled and run: this executes your file", file=sys.stderr)
     model = hardware_here(seed=seed) if hardware is None else calibration.load_resource_model(hardware)
@@ -78,7 +69,7 @@ def hardware_here(*, seed: int) -> "models.HardwareModel":
         return model
     about = f"calibrated first, once: {resource.RESOURCE_BUDGET} that --budget does not count"
     print(f"no resource model of this machine yet: it is {about}", file=sys.stderr)
-    model, kept = resource.calibrated(None, budget=resource.RESOURCE_BUDGET, memory=None, seed=seed)
+    model, kept = resource.calibrated(None, budget=resource.RESOURCE_BUDGET, seed=seed)
     print(f"kept in {kept}; `apportion lab resource` makes it better", file=sys.stderr)
     return model
 

@@ -86,7 +86,7 @@ class Imported:
 class Kept:
     """Runs that go into a history or come out of it."""
 
-    to: str = option("csv, extrap or extrap-json.", Only(("from a run history",), _subject), default="csv")
+    to: str = option("csv or extrap-json.", Only(("from a run history",), _subject), default="csv")
     application: Annotated[str | None, APP, KEPT] = None
     version: Annotated[str | None, VERSION, Only(("from a run history",), _subject)] = None
     time: list[str] | None = option(

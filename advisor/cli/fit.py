@@ -28,11 +28,6 @@ def _runs_of(given: Given) -> str | None:
     return "with a run history" if calibration.runs_kind(given["runs"]) == "history" else "with a CSV file"
 
 
-def _read_times(given: Given) -> str:
-    timed = is_given(given["time"]) or is_given(given["phases"])
-    return "with --time or --phases" if timed else "without --time and --phases"
-
-
 def _task(given: Given) -> str:
     return next((f"with --{task}" for task in ("plan", "run", "formula") if is_given(given[task])), "without --formula")
 
@@ -100,11 +95,6 @@ class Made:
     )
     before: list[Path] | None = option(
         "File with placeholders, such as HPL.dat, written into the folder before each run.", RUN
-    )
-    read: str | None = option(
-        "File in the folder that the program writes its times to, not its output.",
-        Only(("with --time or --phases",), _read_times, why="where the wall clock counts"),
-        RUN,
     )
     local: bool = option(
         "Ranks on this machine's processors as CLUSTER.yaml says, with real busy loops.",
@@ -280,12 +270,10 @@ def _chosen(
     """The program; where it asks for host files, all hosts of the plan can stand in them."""
     from advisor.advise.export.layout import ADVICE, check_hosts
 
-    read, local = asked.read, asked.local
-    if read is not None and (Path(read).name != read or read in {"", ".", ".."}):
-        raise ScenarioError(f"--read: {read!r} is no name of a file in the folder; give one without folders")
+    local = asked.local
     reader = calibration.make_reader(asked.time, asked.phases)
     words, templates = calibration.parse_program(command, templates=asked.before or (), local=local)
-    chosen = calibration.AllocatedProgram(words, folder, reader, templates, read, _host_files, local=local)
+    chosen = calibration.AllocatedProgram(words, folder, reader, templates, _host_files, local=local)
     if chosen.wants_host_files:
         check_hosts((pe.host for kind in made.kinds for pe in kind.pes), "platform: node", advice=ADVICE)
     return chosen

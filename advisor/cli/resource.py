@@ -18,9 +18,6 @@ def resource(
     budget: str = option(
         "About how long it may take; what it did not come to is done by the next call.", default=RESOURCE_BUDGET
     ),
-    memory: Path | None = option(
-        "Model of `calibrate memory` for the memory term, in place of a sweep.", metavar="MODEL.json"
-    ),
     seed: Seed = 1,
 ) -> None:
     """Calibrate cost vectors: micro-benchmarks per source construct, fits for intermediate and machine code, flop rate.
@@ -30,30 +27,22 @@ def resource(
 
     Example: apportion lab resource -o hardware.json --budget 2min
     """
-    model, path = calibrated(output, budget=budget, memory=memory, seed=seed)
+    model, path = calibrated(output, budget=budget, seed=seed)
     document = model.to_dict()
     document["provenance"] = {name: value for name, value in document["provenance"].items() if name != "runs"}
     shown = [*_shown(model), lines(f"model written to {path}")]
     show(document | {"file": str(path)}, shown)
 
 
-def calibrated(
-    output: Path | None, *, budget: str, memory: Path | None, seed: int
-) -> tuple["models.HardwareModel", Path]:
+def calibrated(output: Path | None, *, budget: str, seed: int) -> tuple["models.HardwareModel", Path]:
     """Calibrate with progress on standard error, and write the model; the model and where it is."""
     budget_s = read_budget(budget, least_s=LEAST_BUDGET_S, ending_s=RESOURCE_ENDING_S)
-    times = (
-        None
-        if memory is None
-        else characterisation.times_of_model(calibration.load_memory_model(memory).model, str(memory))
-    )
     path = output or characterisation.kept_here()
     files.check_room(path, folder=False)
     model = characterisation.calibrate_resource(
         budget_s=budget_s,
         seed=seed,
         store=characterisation.runs_beside(output),
-        memory=times,
         on_progress=of_time_here(budget_s, "calibration"),
     )
     with nothing_lost(model.to_dict(), lambda: show(model.to_dict(), _shown(model))):

@@ -65,18 +65,6 @@ def read_text(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> str:
         ) from error
 
 
-def read_output(path: Path, keep_bytes: int) -> str:
-    """The end of what a program wrote, of at most so many bytes; nothing where it wrote no file."""
-    try:
-        with path.open("rb") as stream:
-            stream.seek(max(0, stream.seek(0, os.SEEK_END) - keep_bytes))
-            return stream.read(keep_bytes).decode(errors="replace")
-    except FileNotFoundError:
-        return ""
-    except OSError as error:
-        raise ScenarioError(f"{path}: {reason(error)}") from error
-
-
 def read_json(path: Path, *, limit_bytes: int = MAX_TEXT_BYTES) -> Any:
     """Read a JSON document; see `parse_json` for what is refused."""
     return parse_json(read_text(path, limit_bytes=limit_bytes), str(path))

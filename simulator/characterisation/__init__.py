@@ -6,7 +6,6 @@ from simulator.base.faces import face
 
 if TYPE_CHECKING:
     from simulator.characterisation.costs.calibration import calibrate_resource, kept_here, known_here, runs_beside
-    from simulator.characterisation.costs.vectors import times_of_model
     from simulator.characterisation.study import Characterised, Judged, characterise, make_subject
     from simulator.models.resource import METHODS
     from simulator.programs.graphs.nodes import total_ruv

@@ -11,11 +11,9 @@ import numpy as np
 
 from simulator.base import formula
 from simulator.base.documents import SPARE
-from simulator.base.errors import CalibrationError, FormulaError, ScenarioError
-from simulator.base.given import check_once
+from simulator.base.errors import CalibrationError, ScenarioError
 from simulator.base.randomness import stream
 from simulator.calibration.kernels.sized import compiled
-from simulator.characterisation.costs.guesses import DESIGN
 from simulator.characterisation.costs.timing import Timed, Times, time_in_turns
 from simulator.characterisation.costs.vectors import bytes_of, refitted, with_guesses
 from simulator.characterisation.derive.arguments import (
@@ -60,8 +58,8 @@ class Subject:
     taught: tuple[Values, ...]
     """Values at which component timing looks, none of them judged."""
     varied: str
-    design: Mapping[str, formula.Formula]
-    """Operation -> formula of the parameters; empty if nobody stated one."""
+    design: Mapping[str, formula.Formula] = field(default_factory=dict)
+    """Operation -> formula of the parameters; empty for a user's function."""
 
     def design_ruv(self, values: Values) -> dict[str, Guess]:
         """What a designer expects, each a quarter more or less."""
@@ -69,21 +67,18 @@ class Subject:
         return {name: Guess(n, n * (1 - _DESIGN_SHARE), n * (1 + _DESIGN_SHARE)) for name, n in found.items()}
 
 
-def make_subject(
-    text: str, *, args: Sequence[str] = (), sizes: Sequence[int] = (), design: Sequence[str] = ()
-) -> Subject:
+def make_subject(text: str, *, args: Sequence[str] = (), sizes: Sequence[int] = ()) -> Subject:
     """A subject from what a user names.
 
     `text`: a kernel's name, or `FILE.py:FUNCTION`.
     `args`: `n=1000` and the like; see `parse_arguments`. Kernels know n only.
     `sizes`: values of n (of the first whole number among the arguments, if none is called n) that are judged.
-    `design`: `OPERATION=FORMULA`, operations of `guesses.DESIGN`.
     """
     given = parse_arguments(args, place="--args")
     if len(sizes) > MOST_SIZES or any(size < 1 for size in sizes):
         raise ScenarioError(f"--sizes is {','.join(map(str, sizes))}; give 1 to {MOST_SIZES} whole numbers above 0")
     if ".py" in text or "/" in text:
-        return _of_file(text, given, sizes, design)
+        return _of_file(text, given, sizes)
     kernel = study_kernel(text)
     stray = [name for name, value in given.items() if name != "n" or not isinstance(value, int) or value < 1]
     if stray:
@@ -91,7 +86,6 @@ def make_subject(
     judged = tuple(dict.fromkeys(sizes or [int(n) for n in given.values()] or kernel.sizes))
     _check_power(kernel, judged)
     taught = tuple(n for n in kernel.training_sizes if n not in judged)
-    formulas = _formulas(design, ("n",)) or {name: formula.parse(one) for name, one in kernel.design.items()}
     return Subject(
         kernel.name,
         kernel.meaning,
@@ -102,11 +96,11 @@ def make_subject(
         tuple({"n": n} for n in judged),
         tuple({"n": n} for n in taught),
         "n",
-        formulas,
+        {name: formula.parse(one) for name, one in kernel.design.items()},
     )
 
 
-def _of_file(text: str, given: Mapping[str, float | str], sizes: Sequence[int], design: Sequence[str]) -> Subject:
+def _of_file(text: str, given: Mapping[str, float | str], sizes: Sequence[int]) -> Subject:
     name, mark, function = text.rpartition(":")
     if not mark or not function.isidentifier():
         raise ScenarioError(f"{text} names no function; write FILE.py:FUNCTION")
@@ -133,7 +127,6 @@ def _of_file(text: str, given: Mapping[str, float | str], sizes: Sequence[int], 
         judged,
         taught,
         varied,
-        _formulas(design, tuple(base)),
     )
 
 
@@ -148,20 +141,6 @@ def _around(judged: Sequence[int]) -> list[int]:
         ordered = sorted(judged)
         found += [round((a * b) ** 0.5) for a, b in itertools.pairwise(ordered)]
     return sorted({n for n in found if n >= 1 and n not in judged})
-
-
-def _formulas(design: Sequence[str], names: tuple[str, ...]) -> dict[str, formula.Formula]:
-    found: dict[str, formula.Formula] = {}
-    for text in design:
-        operation, mark, amount = text.partition("=")
-        if not mark or operation not in DESIGN:
-            raise ScenarioError(f"--design is {text!r}; write OPERATION=FORMULA with one of {', '.join(DESIGN)}")
-        check_once(operation, found, where="--design")
-        try:
-            found[operation] = formula.parse(amount, names=names, place=f"--design {operation}")
-        except FormulaError as error:
-            raise ScenarioError(error.lines) from error
-    return found
 
 
 def _check_power(kernel: StudyKernel, judged: Sequence[int]) -> None:
@@ -319,9 +298,9 @@ def _completed(
 
 
 def _designed(subject: Subject, vector: CostVector, values: Values) -> Prediction:
-    """By the design that was stated."""
+    """By its design."""
     if not subject.design:
-        raise ScenarioError("no design is stated; add --design 'flop=2*n**3' and the like")
+        raise ScenarioError("no design is known of a function of yours; name other methods")
     ruv = subject.design_ruv(values)
     return Prediction(ruv, vector.time(ruv, used_by="design"))
 

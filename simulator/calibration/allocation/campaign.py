@@ -14,7 +14,6 @@ from simulator.base import files, randomness
 from simulator.base.arrays import Floats
 from simulator.base.documents import read_keys
 from simulator.base.errors import CalibrationError, ScenarioError
-from simulator.base.files import read_output
 from simulator.base.machine import affinity
 from simulator.calibration.allocation.plan import (
     Allocation,
@@ -332,12 +331,11 @@ def _run_once(
         last = _last_line(answer.said, answer.output)
         raise CalibrationError(_reason(said, last, answer, shlex.join(words)))
     wall_s = answer.usage.wall_s
-    output = answer.output if program.read is None else read_output(program.folder / program.read, KEEP_BYTES)
     kinds = list(dict.fromkeys(rank.kind for rank in ranks))
     try:
-        return program.reader.read(output, wall_s=wall_s, kinds=kinds), wall_s
+        return program.reader.read(answer.output, wall_s=wall_s, kinds=kinds), wall_s
     except CalibrationError as error:
-        last = _last_line(output, answer.said)
+        last = _last_line(answer.output, answer.said)
         raise CalibrationError(f"exit status 0, {error}; its last line: {last}") from error
 
 

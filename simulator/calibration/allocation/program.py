@@ -3,11 +3,8 @@
 import os
 import re
 import shlex
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,12 +13,8 @@ from simulator.base.errors import CalibrationError, ScenarioError, meant
 from simulator.base.units import to_number
 from simulator.calibration.allocation.plan import Allocation, PEKind, PlacedPE
 
-MOST_CHARACTERS = 500
-"""Longest pattern."""
 KEEP_BYTES = 2**20
 """How much of the end of an output is looked at."""
-_PATIENCE_S = 2.0
-"""How long a pattern may search."""
 HPL_TIME = r"^W[RC]\w+\s+\d+\s+\d+\s+\d+\s+\d+\s+(?P<time_s>[\d.]+)\s"
 """A result line of HPL: variant, N, NB, P, Q, time."""
 _HPL_PHASE = re.compile(r"^[ +]*Max aggregated wall time ([\w ]+?)[ .]*:\s*([\d.]+)", re.MULTILINE)
@@ -65,14 +58,13 @@ class OutputReader:
         """
         if self.time is not None and self.time.pattern == HPL_TIME and _HPL_FAILED.search(output):
             raise CalibrationError("a residual that FAILED in its output")
-        with _bounded():
-            time_s = wall_s if self.time is None else _number(self.time, output)
-            comp_s: dict[str, float] = {}
-            comm_s: dict[str, float] = {}
-            for match in self.phases.finditer(output) if self.phases is not None else ():
-                if match["kind"] in kinds:
-                    comp_s[match["kind"]] = _seconds(match["comp_s"])
-                    comm_s[match["kind"]] = _seconds(match["comm_s"])
+        time_s = wall_s if self.time is None else _number(self.time, output)
+        comp_s: dict[str, float] = {}
+        comm_s: dict[str, float] = {}
+        for match in self.phases.finditer(output) if self.phases is not None else ():
+            if match["kind"] in kinds:
+                comp_s[match["kind"]] = _seconds(match["comp_s"])
+                comm_s[match["kind"]] = _seconds(match["comm_s"])
         if (
             self.hpl_phases
             and len(set(kinds)) == 1
@@ -122,31 +114,10 @@ def make_reader(time: str | None, phases: str | None) -> OutputReader:
 
 
 def _compiled(option: str, text: str) -> "re.Pattern[str]":
-    if len(text) > MOST_CHARACTERS:
-        raise ScenarioError(f"{option} has {len(text)} characters; give at most {MOST_CHARACTERS}")
     try:
         return re.compile(text, re.MULTILINE)
     except (re.error, OverflowError, RecursionError) as error:
         raise ScenarioError(f"{option}: {text!r} is no regular expression ({error})") from error
-
-
-@contextmanager
-def _bounded() -> Iterator[None]:
-    """End a search that takes too long: `re` looks for signals while it works."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def late(_signal: int, _frame: object) -> None:
-        raise CalibrationError(f"its time pattern searched for more than {_PATIENCE_S:g} s; give a simpler one")
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, _PATIENCE_S)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 @dataclass(frozen=True)
@@ -200,8 +171,6 @@ class AllocatedProgram:
     reader: OutputReader
     templates: Mapping[str, str] = field(default_factory=dict)
     """Name of each file that is rendered before a run -> its template."""
-    read: str | None = None
-    """The file in the folder that times are read from; None: standard output."""
     host_files: HostFiles | None = None
     local: bool = False
     """Whether ranks are pinned to this machine's processors, together with real competitors where a kind has a load."""
@@ -223,15 +192,13 @@ class AllocatedProgram:
         return found
 
     def prepare(self, size: float, ranks: Sequence[PlacedRank]) -> None:
-        """Write the files of a run, and remove what an earlier one left to be read."""
+        """Write the files of a run."""
         values = self._values(size, ranks)
         for name, text in self.templates.items():
             files.write_text(self.folder / name, _filled(text, values))
         if self.host_files is not None and self.wants_host_files:
             for name, text in self.host_files(ranks).items():
                 files.write_text(self.folder / name, text)
-        if self.read is not None:
-            files.remove(self.folder / self.read)
 
     def _values(self, size: float, ranks: Sequence[PlacedRank]) -> dict[str, str]:
         cpus = [rank.pe.cpu for rank in ranks]

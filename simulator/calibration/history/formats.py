@@ -20,7 +20,7 @@ from simulator.calibration.history.store import TOTAL, RunRecord, is_history
 from simulator.models.foreign import RUNS, format_of
 
 IMPORTS = ("csv", "extrap", "extrap-json", "sacct")
-EXPORTS = ("csv", "extrap", "extrap-json")
+EXPORTS = ("csv", "extrap-json")
 _FACTS = ("application", "version", "machine", "made")
 _ELAPSED = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)(?:\.\d+)?", re.ASCII)
 _NO_TIME = ("Unknown", "None")
@@ -69,10 +69,7 @@ def export_runs(records: Sequence[RunRecord], kind: str) -> str:
         return _to_csv(records)
     if kind not in EXPORTS:
         raise ScenarioError(f"format is {kind!r}; name one of {', '.join(EXPORTS)}")
-    names, regions = _as_regions(records)
-    if kind == "extrap-json":
-        return _to_extrap_json(names, regions)
-    return _to_extrap_text(names, regions)
+    return _to_extrap_json(*_as_regions(records))
 
 
 def save_export(records: Sequence[RunRecord], kind: str, path: str | Path | None) -> str:
@@ -266,18 +263,3 @@ def _to_extrap_json(names: list[str], regions: Mapping[str, Mapping[tuple[float,
         for region, table in regions.items()
     }
     return json.dumps({"parameters": names, "measurements": measurements}, indent=1, allow_nan=False) + "\n"
-
-
-def _to_extrap_text(names: list[str], regions: Regions) -> str:
-    points = list(dict.fromkeys(point for table in regions.values() for point in table))
-    partial = [region for region, table in regions.items() if set(table) != set(points)]
-    if partial:
-        raise ScenarioError(
-            f"runs: {partial[0]} not measured at every point, Extra-P's text needs it: write extrap-json"
-        )
-    shown = " ".join(f"({' '.join(_shown(x) for x in point)})" for point in points)
-    lines = [*(f"PARAMETER {name}" for name in names), "", f"POINTS {shown}", ""]
-    for region, table in regions.items():
-        lines += [f"REGION {region}", "METRIC time"]
-        lines += ["DATA " + " ".join(repr(value) for value in table[point]) for point in points] + [""]
-    return "\n".join(lines)

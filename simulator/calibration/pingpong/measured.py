@@ -20,8 +20,8 @@ from simulator.calibration.pingpong.pairs import local_pair
 from simulator.models.network import fit_network, make_points
 from simulator.models.network.file import CalibratedNetwork
 
-MEDIA: Final = {"processes": ("unix", "pipe"), "tcp": ("tcp",), "mpi": ("mpi",)}
-"""What lies between the processes -> its media, the default first."""
+MEDIA: Final = {"processes": "unix", "tcp": "tcp", "mpi": "mpi"}
+"""What lies between the processes -> its medium."""
 MAX_BYTES = 64 * 2**20
 LEAST_MAX_BYTES = 64
 """Fewer sizes than there are up to here are too few for every form."""
@@ -36,7 +36,6 @@ class LinkPlan:
     """What to measure."""
 
     between: str = "processes"
-    medium: str | None = None
     max_bytes: int = MAX_BYTES
     budget_s: float = 30.0
     firm: bool = True
@@ -46,18 +45,9 @@ class LinkPlan:
     def __post_init__(self) -> None:
         if self.between not in MEDIA:
             raise ScenarioError(f"--between is {self.between!r}; name one of {', '.join(MEDIA)}")
-        media = MEDIA[self.between]
-        if self.medium is not None and self.medium not in media:
-            known = f"{' or '.join(media)} with --between {self.between}"
-            raise ScenarioError(f"--medium is {self.medium!r}; name {known}")
         if not LEAST_MAX_BYTES <= self.max_bytes <= MAX_BYTES_EVER:
             bounds = f"{units.show_size(LEAST_MAX_BYTES)} to {units.show_size(MAX_BYTES_EVER)}"
             raise ScenarioError(f"--max-bytes is {self.max_bytes} B; give {bounds}")
-
-    @property
-    def chosen_medium(self) -> str:
-        """The medium asked for, or the default."""
-        return self.medium or MEDIA[self.between][0]
 
 
 @dataclass(frozen=True)
@@ -107,9 +97,9 @@ def measure_link_times(plan: LinkPlan, *, store: Path | None, on_progress: Progr
     require_linux()
     machine = this_machine()
     campaign = Plan(message_sizes(plan.max_bytes), plan.budget_s, plan.seed, plan.firm)
-    link = Link(plan.between, plan.chosen_medium, pair_places(machine))
+    link = Link(plan.between, MEDIA[plan.between], pair_places(machine))
     kept = open_store(store, campaign, subject={"what": "ping-pong", **by_field(link)}, machine=machine)
-    with local_pair(plan.chosen_medium, link.cpus) as pair:
+    with local_pair(link.medium, link.cpus) as pair:
         taken = measure_sizes(campaign, pair.sample_s, kept, on_progress=on_progress)
         link = replace(link, library=pair.library)
     sizes = tuple(SizeTimes.of(size, samples_s) for size, samples_s in taken.items())

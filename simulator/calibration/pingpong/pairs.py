@@ -37,7 +37,7 @@ class Pair:
 
 @contextmanager
 def local_pair(medium: str, cpus: Sequence[int]) -> Iterator[Pair]:
-    """Two processes on two processors of this machine, joined by `pipe`, `unix`, `tcp` or `mpi`."""
+    """Two processes on two processors of this machine, joined by `unix`, `tcp` or `mpi`."""
     with _started(medium, cpus) as group:
         yield Pair(group)
 
@@ -57,12 +57,6 @@ def _started(medium: str, cpus: Sequence[int]) -> Group:
     finally:  # the processes keep their own: an end that is gone is noticed at the other
         for number in {*itertools.chain(*ends)}:
             os.close(number)
-
-
-def pipe_ends() -> tuple[Ends, Ends]:
-    """Both ends of two pipes, one each way."""
-    there, back = os.pipe(), os.pipe()
-    return (there[1], back[0]), (back[1], there[0])
 
 
 def unix_ends() -> tuple[Ends, Ends]:
@@ -88,5 +82,5 @@ def tcp_ends() -> tuple[Ends, Ends]:
     return (one, one), (other, other)
 
 
-CONNECT: Final[dict[str, Callable[[], tuple[Ends, Ends]]]] = {"pipe": pipe_ends, "unix": unix_ends, "tcp": tcp_ends}
+CONNECT: Final[dict[str, Callable[[], tuple[Ends, Ends]]]] = {"unix": unix_ends, "tcp": tcp_ends}
 """Medium -> what makes both ends."""

@@ -23,7 +23,6 @@ from simulator.characterisation.costs.vectors import (
     STREAM,
     SWEEP_BYTES,
     Counts,
-    MemoryTimesByWorkingSet,
     Observation,
     bytes_of,
     hardware_model,
@@ -75,14 +74,12 @@ def calibrate_resource(
     budget_s: float,
     seed: int,
     store: Path | None = None,
-    memory: MemoryTimesByWorkingSet | None = None,
     on_progress: OnProgress = lambda _stage, _share: None,
 ) -> HardwareModel:
     """Calibrate the costs of this machine's PE; what was counted and timed before in the store is used again.
 
     `budget_s`: soft limit in seconds. Micro-benchmarks that cannot be counted within their part of it are left out,
     said in the warnings: the next call counts on.
-    `memory`: seconds of a word by working set; None to measure them here.
     """
     machines.require_linux()
     begin = time.monotonic()
@@ -102,9 +99,8 @@ def calibrate_resource(
         "control_s": times.control_s,
         "control_spread": times.control_spread,
     }
-    known = memory or times_of_streams(seen)
-    name = f"{machine.host}, {machine.cpu_model}"
-    return hardware_model(name, seen, known, clock_hz=machines.clock_hz(), provenance=facts, warnings=warnings)
+    name, memory = f"{machine.host}, {machine.cpu_model}", times_of_streams(seen)
+    return hardware_model(name, seen, memory, clock_hz=machines.clock_hz(), provenance=facts, warnings=warnings)
 
 
 def observations(counted: Sequence[Program], counts: Mapping[str, Counts], times: Times) -> list[Observation]:

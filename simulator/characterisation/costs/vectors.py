@@ -12,7 +12,6 @@ from simulator.base.errors import CalibrationError
 from simulator.characterisation.costs.guesses import HIGH_LEVEL, INSTRUCTIONS, INTERMEDIATE, design_vector, guess_cycles
 from simulator.models.cost_fit import CostFit, fit_costs
 from simulator.models.memory.levels import WORD_BYTES
-from simulator.models.memory.model import MemoryModel
 from simulator.models.resource import FLOP_WEIGHTS, Cost, CostVector, HardwareModel, MemoryTerm, Method
 
 Counts = Mapping[Method, Mapping[str, float]]
@@ -21,8 +20,6 @@ Counts = Mapping[Method, Mapping[str, float]]
 MICRO, KERNEL, STREAM = "micro", "kernel", "stream"
 """Roles: a micro-benchmark; a kernel of the study at a training size; words read in order, for the memory term."""
 Words = NDArray[np.int64]
-STRETCH = 64
-"""Words read in order from one place, of a memory model: L."""
 _GATHERED = ("load", "store")
 GUESSES: Mapping[Method, Mapping[str, float]] = {"hllc": HIGH_LEVEL, "intcc": INTERMEDIATE, "icc": INSTRUCTIONS}
 TAUGHT_BY: Mapping[Method, tuple[str, ...]] = {"hllc": (MICRO,), "intcc": (MICRO, KERNEL), "icc": (MICRO, KERNEL)}
@@ -68,7 +65,7 @@ def bytes_of(arguments: Sequence[Any]) -> float:
     return float(sum(value.nbytes for value in arguments if isinstance(value, np.ndarray)))
 
 
-# Memory beyond the nearest cache, by working set: from a memory model, or from a quick sweep.
+# Memory beyond the nearest cache, by working set, from a quick sweep.
 
 
 SWEEP_BYTES = tuple(2**k for k in range(14, 27, 2))
@@ -107,13 +104,6 @@ def words_of(operation: str) -> float:
     if what not in _GATHERED:
         return 0.0
     return float(bits) / (8 * WORD_BYTES) if bits.isdigit() else 1.0
-
-
-def times_of_model(model: MemoryModel, source: str) -> MemoryTimesByWorkingSet:
-    """By a fitted memory model: starts drawn evenly, stretches of 64 words."""
-    words = np.array(SWEEP_BYTES) / WORD_BYTES
-    times = model.time_per_word_s(words, 1.0, float(STRETCH))
-    return MemoryTimesByWorkingSet(source, tuple(map(float, SWEEP_BYTES)), tuple(map(float, times)))
 
 
 def times_of_streams(observations: Sequence[Observation]) -> MemoryTimesByWorkingSet:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import pickle  # noqa: S403 - of our own child
 import platform
 import re
 import signal
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -24,7 +25,6 @@ from simulator.characterisation.derive.constructs import ORDER, Kinds, join
 from simulator.characterisation.derive.machine import assembly, intermediate
 from simulator.characterisation.derive.machine.code import (
     Code,
-    CodeBlock,
     CodeFailedError,
     Counting,
     assembled,
@@ -37,13 +37,34 @@ from simulator.models.resource import Method
 
 COMPILE_LIMIT_S = 300.0
 """Longest that a child may take in addition to the runs themselves."""
-REQUEST, ANSWER = "request.json", "answer.json"
+REQUEST, ANSWER = "request", "answer"
 PLAIN, COUNTING = "apportion_plain", "apportion_counting"
 
 
 @dataclass(frozen=True)
+class Request:
+    """What is compiled and run."""
+
+    folder: Path
+    """Of the modules, plain and counting."""
+    imports: str
+    """Folder that they import from."""
+    entry: str
+    functions: tuple[str, ...]
+    counters: int
+    points: tuple[tuple[Any, ...], ...]
+    """Arguments of each run."""
+    limit_s: float
+    wants: tuple[Method, ...]
+
+    def arguments(self, point: int) -> tuple[Any, ...]:
+        """Arguments of a run, fresh ones: it may overwrite its arrays."""
+        return tuple(value.copy() if isinstance(value, np.ndarray) else value for value in self.points[point])
+
+
+@dataclass(frozen=True)
 class Answer:
-    """What the child found."""
+    """What was found."""
 
     kinds: Mapping[str, Kinds]
     """Function -> kinds of its names, module constants among them."""
@@ -66,97 +87,50 @@ def ask(
     here: bool = False,
 ) -> Answer:
     """Compile the functions and run them at the points, in a child process; or `here`, if they surely end."""
+    made = [arguments.make(point) for point in arguments.points]
+    points = tuple(tuple(one.item() if isinstance(one, np.generic) else one for one in own) for own in made)
     with tempfile.TemporaryDirectory(prefix="apportion-") as name:
         folder = Path(name)
         files.write_text(folder / f"{PLAIN}.py", source.text)
         files.write_text(folder / f"{COUNTING}.py", counted.text)
-        points = [_stored(folder, arguments.make(point), number) for number, point in enumerate(arguments.points)]
-        request = {
-            "folder": str(source.path.resolve().parent),
-            "entry": source.entry,
-            "functions": list(source.functions),
-            "counters": counted.counters,
-            "points": points,
-            "limit_s": limit_s,
-            "wants": list(wants),
-        }
-        files.write_json(folder / REQUEST, request)
-        place = f"{source.path}: {source.entry}"
-        if here:
-            _run_here(folder)
-        else:
-            _run(folder, place, arguments, limit_s=limit_s)
-        return _read(files.read_json(folder / ANSWER), place, source)
+        imports, functions = str(source.path.resolve().parent), tuple(source.functions)
+        request = Request(folder, imports, source.entry, functions, counted.counters, points, limit_s, tuple(wants))
+        answer = _answer(request) if here else _of_child(request)
+    if isinstance(answer, str):
+        raise ScenarioError(f"{source.path}: {source.entry}: {answer}")
+    return answer
 
 
-def _stored(folder: Path, arguments: Sequence[Any], point: int) -> list[Any]:
-    """Arguments for the request; arrays go to files."""
-    found: list[Any] = []
-    for place, value in enumerate(arguments):
-        if isinstance(value, np.ndarray):
-            np.save(folder / f"{point}-{place}.npy", value)
-            found.append(f"{point}-{place}.npy")
-        else:
-            found.append(value.item() if isinstance(value, np.generic) else value)
-    return found
-
-
-def _run_here(folder: Path) -> None:
-    """The child's work in this process: it saves starting one and loading the compiler."""
-    before = list(sys.path)
-    try:
-        main(folder)
-    finally:
-        sys.path[:] = before
-
-
-def _run(folder: Path, place: str, arguments: Arguments, *, limit_s: float) -> None:
-    command = [sys.executable, "-m", __name__, str(folder)]
+def _of_child(request: Request) -> Answer | str:
+    files.write_bytes(request.folder / REQUEST, pickle.dumps(request))
+    code = f"from {__name__} import main; main({str(request.folder)!r})"
     environment = dict(os.environ) | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    limit = COMPILE_LIMIT_S + limit_s * len(arguments.points)
+    limit, limit_s = COMPILE_LIMIT_S + request.limit_s * len(request.points), request.limit_s
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=limit)
-    except subprocess.TimeoutExpired as error:
-        raise ScenarioError(f"{place}: not compiled and run within {limit:g} s") from error
-    if done.returncode == -signal.SIGALRM:
-        raise ScenarioError(
-            f"{place}: a profiled run took longer than {limit_s:g} s: a loop that does not end, or a size too large"
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=limit
         )
+    except subprocess.TimeoutExpired:
+        return f"not compiled and run within {limit:g} s"
+    if done.returncode == -signal.SIGALRM:
+        return f"a profiled run took longer than {limit_s:g} s: a loop that does not end, or a size too large"
     if done.returncode < 0:
         what = signal.Signals(-done.returncode).name
-        raise ScenarioError(f"{place}: a profiled run ended by {what}: an index outside its array, or no memory left")
+        return f"a profiled run ended by {what}: an index outside its array, or no memory left"
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise ScenarioError(f"{place}: a profiled run failed: {last}")
-
-
-def _read(found: Mapping[str, Any], place: str, source: Source) -> Answer:
-    if "refused" in found:
-        raise ScenarioError(f"{place}: Numba cannot compile it: {found['refused']}")
-    if "failed" in found:
-        raise ScenarioError(f"{place}: its file cannot be imported: {found['failed']}")
-    results = {name: found["kinds"][name]["result"] for name in source.functions}
-    return Answer(
-        {name: Kinds(found["constants"] | found["kinds"][name]["names"], results) for name in source.functions},
-        {name: found["kinds"][name]["versions"] for name in source.functions},
-        tuple(tuple(counts) for counts in found["counts"]),
-        {
-            method: Code(tuple(CodeBlock(**block) for block in part["blocks"]), part["counts"], part["outside"])
-            for method, part in found["code"].items()
-            if "failed" not in part
-        },
-        tuple(f"{method}: {part['failed']}" for method, part in found["code"].items() if "failed" in part),
-    )
+        return f"a profiled run failed: {last}"
+    answer: Answer | str = pickle.loads(files.read_bytes(request.folder / ANSWER))  # noqa: S301 - only we can write it
+    return answer
 
 
 # What the process does.
 
 
-def main(folder: Path) -> None:
+def main(folder: str) -> None:
     """Answer the request in a folder."""
-    request = files.read_json(folder / REQUEST)
-    sys.path.insert(0, request["folder"])
-    files.write_json(folder / ANSWER, _answer(folder, request))
+    request: Request = pickle.loads(files.read_bytes(Path(folder) / REQUEST))  # noqa: S301 - from our parent
+    files.write_bytes(Path(folder) / ANSWER, pickle.dumps(_answer(request)))
 
 
 def load(path: Path, *, folder: Path | None = None) -> ModuleType:
@@ -186,47 +160,61 @@ def signature(arguments: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(numba.typeof(value) for value in arguments)  # type: ignore[no-untyped-call]
 
 
-def arguments_of(folder: Path, point: Sequence[Any]) -> tuple[Any, ...]:
-    """Arguments as the request holds them: numbers, and names of arrays' files."""
-    return tuple(np.load(folder / value) if isinstance(value, str) else value for value in point)
+def _answer(request: Request) -> Answer | str:
+    """What was found, or why nothing was."""
+    before = list(sys.path)
+    sys.path.insert(0, request.imports)
+    try:
+        return _found(request)
+    finally:
+        sys.path[:] = before
 
 
-def _answer(folder: Path, request: Mapping[str, Any]) -> dict[str, object]:
+def _found(request: Request) -> Answer | str:
     from numba.core.errors import NumbaError
 
     try:
-        module = load(folder / f"{PLAIN}.py")
-        compile_functions(module, request["functions"])
-        entry = getattr(module, request["entry"])
-        entry.compile(signature(arguments_of(folder, request["points"][0])))
+        module = load(request.folder / f"{PLAIN}.py")
+        compile_functions(module, request.functions)
+        entry = getattr(module, request.entry)
+        entry.compile(signature(request.points[0]))
     except NumbaError as error:
-        return {"refused": _first_line(error)}
+        return f"Numba cannot compile it: {_first_line(error)}"
     except (ImportError, AttributeError, NameError, TypeError, ValueError) as error:
-        return {"failed": f"{type(error).__name__}: {error}"}
-    found = {name: _kinds(getattr(module, name)) for name in request["functions"]}
+        return f"its file cannot be imported: {type(error).__name__}: {error}"
     plain = {name: value for name, value in vars(module).items() if isinstance(value, int | float | np.ndarray)}
     constants = {name: _kind(kind) for name, kind in zip(plain, signature(list(plain.values())), strict=True)}
-    code = {method: _code(method, entry, folder, request) for method in request["wants"]}
-    return {"kinds": found, "constants": constants, "counts": _counts(folder, request), "code": code}
+    found = {name: _kinds(getattr(module, name)) for name in request.functions}
+    results = {name: result for name, (_, result, _) in found.items()}
+    code, warnings = dict[Method, Code](), list[str]()
+    for method in request.wants:
+        try:
+            code[method] = _code(method, entry, request)
+        except CodeFailedError as error:
+            warnings.append(f"{method}: {error}")
+    return Answer(
+        {name: Kinds(constants | names, results) for name, (names, _, _) in found.items()},
+        {name: versions for name, (_, _, versions) in found.items()},
+        _counts(request),
+        code,
+        tuple(warnings),
+    )
 
 
-def _code(method: str, entry: Any, folder: Path, request: Mapping[str, Any]) -> dict[str, object]:
+def _code(method: str, entry: Any, request: Request) -> Code:
     """Blocks of intermediate or machine code, and how often each is entered, by point."""
     types = entry.signatures[0]
     symbol = entry.overloads[types].fndesc.llvm_func_name
-    try:
-        text, put_counters, compiled = _forms(method, entry, types)
-        array = np.zeros(text.count("\n") + 1, dtype=np.int64)
-        counting = put_counters(text, array.ctypes.data)
-        engine = compiled(counting.text)
-        counts = []
-        for point in request["points"]:
-            array[:] = 0
-            with_limit(request["limit_s"], partial(call, engine, symbol, arguments_of(folder, point)))
-            counts.append(array[: len(counting.blocks)].tolist())
-    except CodeFailedError as error:
-        return {"failed": str(error)}
-    return {"blocks": [asdict(block) for block in counting.blocks], "counts": counts, "outside": counting.outside}
+    text, put_counters, compiled = _forms(method, entry, types)
+    array = np.zeros(text.count("\n") + 1, dtype=np.int64)
+    counting = put_counters(text, array.ctypes.data)
+    engine = compiled(counting.text)
+    counts = []
+    for point in range(len(request.points)):
+        array[:] = 0
+        with_limit(request.limit_s, partial(call, engine, symbol, request.arguments(point)))
+        counts.append(tuple(array[: len(counting.blocks)].tolist()))
+    return Code(counting.blocks, tuple(counts), counting.outside)
 
 
 def _forms(method: str, entry: Any, types: Any) -> tuple[str, Callable[[str, int], Counting], Callable[[str], Any]]:
@@ -238,19 +226,19 @@ def _forms(method: str, entry: Any, types: Any) -> tuple[str, Callable[[str, int
     return entry.inspect_asm(types), assembly.put_counters, assembled
 
 
-def _counts(folder: Path, request: Mapping[str, Any]) -> list[list[int]]:
+def _counts(request: Request) -> tuple[tuple[int, ...], ...]:
     """How often each block is entered, by point."""
-    module = load(folder / f"{COUNTING}.py")
-    compile_functions(module, [*request["functions"], PASS])
-    entry = getattr(module, request["entry"])
+    module = load(request.folder / f"{COUNTING}.py")
+    compile_functions(module, [*request.functions, PASS])
+    entry = getattr(module, request.entry)
     found = []
-    for point in request["points"]:
-        counts = np.zeros(request["counters"], dtype=np.int64)
-        arguments = (*arguments_of(folder, point), counts)
+    for point in range(len(request.points)):
+        counts = np.zeros(request.counters, dtype=np.int64)
+        arguments = (*request.arguments(point), counts)
         entry.compile(signature(arguments))
-        with_limit(request["limit_s"], partial(entry, *arguments))
-        found.append(counts.tolist())
-    return found
+        with_limit(request.limit_s, partial(entry, *arguments))
+        found.append(tuple(counts.tolist()))
+    return tuple(found)
 
 
 def with_limit(limit_s: float, action: Callable[[], Any]) -> Any:
@@ -262,8 +250,8 @@ def with_limit(limit_s: float, action: Callable[[], Any]) -> Any:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _kinds(function: Any) -> dict[str, object]:
-    """Kind of each name of a compiled function, and of its result."""
+def _kinds(function: Any) -> tuple[dict[str, str], str, int]:
+    """Kind of each name of a compiled function, of its result, and for how many types of arguments it was compiled."""
     names: dict[str, str] = {}
     result = "other"
     versions = list(function.overloads.values())
@@ -274,7 +262,7 @@ def _kinds(function: Any) -> dict[str, object]:
             if not name.startswith(("$", "arg.")):
                 earlier = names.get(plain, "")
                 names[plain] = join(earlier, found) if earlier in ORDER and found in ORDER else found
-    return {"names": names, "result": result, "versions": len(versions)}
+    return names, result, len(versions)
 
 
 def _kind(kind: Any) -> str:
@@ -297,7 +285,3 @@ def _first_line(error: Exception) -> str:
     ]
     where = f"{places[0]}: " if places and places[0].startswith("line") else ""
     return f"{where}{(plain or lines or ['no reason given'])[0]}"
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -94,8 +94,8 @@ def test_a_history_goes_in_and_a_model_comes_out(apportion, tmp_path):
     found = json.loads(apportion("predict", model, "--at", tmp_path / "t.csv", "--json")[1])["predictions"][0]
     assert found["mean"] == pytest.approx(201, rel=0.03)
     text = tmp_path / "runs"  # a file, whatever its name ends in
-    assert apportion("convert", history, text, "--app", "x", "--to", "extrap")[0] == 0
-    assert text.read_text().startswith("PARAMETER N\n")
+    assert apportion("convert", history, text, "--app", "x", "--to", "extrap-json")[0] == 0
+    assert json.loads(text.read_text())["parameters"] == ["N", "P"]
 
 
 def test_a_command_is_recorded_over_a_grid(apportion, tmp_path):

@@ -172,7 +172,7 @@ def test_a_pipe_in_the_place_of_a_history_is_refused_without_waiting(tmp_path):
     assert not is_history(path)
 
 
-@pytest.mark.parametrize("kind", ["csv", "extrap", "extrap-json"])
+@pytest.mark.parametrize("kind", ["csv", "extrap-json"])
 def test_exports_are_read_back(tmp_path, kind):
     path = tmp_path / "runs"
     path.write_text(export_runs(RECORDS, kind))
@@ -185,17 +185,6 @@ def test_exports_are_read_back(tmp_path, kind):
         assert back == RECORDS
 
 
-def test_extrap_text_has_points_before_data_and_one_data_line_per_point():
-    lines = export_runs(RECORDS, "extrap").splitlines()
-    assert lines[:4] == ["PARAMETER N", "PARAMETER P", "", "POINTS (8000 2) (9000 4.5)"]
-    assert [line for line in lines if line.startswith("DATA")] == [
-        "DATA 174.07 175.5",
-        "DATA 100.25",
-        "DATA 12.5 12.75",
-        "DATA 20.0",
-    ]
-
-
 def test_extrap_json_is_the_documented_form():
     document = json.loads(export_runs(RECORDS, "extrap-json"))
     assert document["parameters"] == ["N", "P"]
@@ -205,14 +194,12 @@ def test_extrap_json_is_the_documented_form():
 if shutil.which("extrap"):
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("kind", ["extrap", "extrap-json"])
-    def test_extra_p_finds_the_law_in_what_we_write(tmp_path, kind):
+    def test_extra_p_finds_the_law_in_what_we_write(tmp_path):
         """3 s and 2e-9 N^3 s, five sizes, three runs each, one per cent of scatter."""
         sizes = [(n, scatter) for n in (500, 1000, 2000, 4000, 8000) for scatter in (0.99, 1.0, 1.01)]
         records = [RunRecord("lu", {"N": n}, {"total": scatter * (3 + 2e-9 * n**3)}) for n, scatter in sizes]
-        (tmp_path / "runs").write_text(export_runs(records, kind))
-        option = "--json" if kind == "extrap-json" else "--text"
-        command = ["extrap", option, str(tmp_path / "runs"), "--disable-progress"]
+        (tmp_path / "runs").write_text(export_runs(records, "extrap-json"))
+        command = ["extrap", "--json", str(tmp_path / "runs"), "--disable-progress"]
         said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100).stdout
         (model,) = re.findall(r"Model: (\S+) \+ (\S+) \* N\^\(3\)\n", said)
         assert [float(term) for term in model] == pytest.approx([3, 2e-9], rel=0.01)
