@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import pickle  # noqa: S403 - of our own child
 import platform
 import re
 import signal
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base import files
+from simulator.base.documents import read, to_dict
 from simulator.base.errors import ScenarioError
 from simulator.characterisation.derive.arguments import Arguments
 from simulator.characterisation.derive.constructs import ORDER, Kinds, join
@@ -37,7 +37,7 @@ from simulator.models.resource import Method
 
 COMPILE_LIMIT_S = 300.0
 """Longest that a child may take in addition to the runs themselves."""
-REQUEST, ANSWER = "request", "answer"
+REQUEST, ANSWER = "request.json", "answer.json"
 PLAIN, COUNTING = "apportion_plain", "apportion_counting"
 
 
@@ -45,21 +45,21 @@ PLAIN, COUNTING = "apportion_plain", "apportion_counting"
 class Request:
     """What is compiled and run."""
 
-    folder: Path
-    """Of the modules, plain and counting."""
+    folder: str
+    """Of the modules, plain and counting, and of arrays."""
     imports: str
     """Folder that they import from."""
     entry: str
-    functions: tuple[str, ...]
+    functions: Sequence[str]
     counters: int
-    points: tuple[tuple[Any, ...], ...]
-    """Arguments of each run."""
+    points: Sequence[Sequence[Any]]
+    """Arguments of each run: numbers, and names of arrays' files."""
     limit_s: float
-    wants: tuple[Method, ...]
+    wants: Sequence[Method]
 
-    def arguments(self, point: int) -> tuple[Any, ...]:
+    def arguments(self, point: Sequence[Any]) -> tuple[Any, ...]:
         """Arguments of a run, fresh ones: it may overwrite its arrays."""
-        return tuple(value.copy() if isinstance(value, np.ndarray) else value for value in self.points[point])
+        return tuple(np.load(f"{self.folder}/{value}") if isinstance(value, str) else value for value in point)
 
 
 @dataclass(frozen=True)
@@ -87,22 +87,34 @@ def ask(
     here: bool = False,
 ) -> Answer:
     """Compile the functions and run them at the points, in a child process; or `here`, if they surely end."""
-    made = [arguments.make(point) for point in arguments.points]
-    points = tuple(tuple(one.item() if isinstance(one, np.generic) else one for one in own) for own in made)
     with tempfile.TemporaryDirectory(prefix="apportion-") as name:
         folder = Path(name)
         files.write_text(folder / f"{PLAIN}.py", source.text)
         files.write_text(folder / f"{COUNTING}.py", counted.text)
-        imports, functions = str(source.path.resolve().parent), tuple(source.functions)
-        request = Request(folder, imports, source.entry, functions, counted.counters, points, limit_s, tuple(wants))
+        points = [_stored(folder, arguments.make(point), number) for number, point in enumerate(arguments.points)]
+        imports, functions = str(source.path.resolve().parent), list(source.functions)
+        request = Request(name, imports, source.entry, functions, counted.counters, points, limit_s, list(wants))
         answer = _answer(request) if here else _of_child(request)
     if isinstance(answer, str):
         raise ScenarioError(f"{source.path}: {source.entry}: {answer}")
     return answer
 
 
+def _stored(folder: Path, arguments: Sequence[Any], point: int) -> list[Any]:
+    """Arguments for the request; arrays go to files."""
+    found: list[Any] = []
+    for place, value in enumerate(arguments):
+        if isinstance(value, np.ndarray):
+            np.save(folder / f"{point}-{place}.npy", value)
+            found.append(f"{point}-{place}.npy")
+        else:
+            found.append(value.item() if isinstance(value, np.generic) else value)
+    return found
+
+
 def _of_child(request: Request) -> Answer | str:
-    files.write_bytes(request.folder / REQUEST, pickle.dumps(request))
+    folder = Path(request.folder)
+    files.write_json(folder / REQUEST, to_dict(request))
     code = f"from {__name__} import main; main({str(request.folder)!r})"
     environment = dict(os.environ) | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     limit, limit_s = COMPILE_LIMIT_S + request.limit_s * len(request.points), request.limit_s
@@ -120,8 +132,8 @@ def _of_child(request: Request) -> Answer | str:
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         return f"a profiled run failed: {last}"
-    answer: Answer | str = pickle.loads(files.read_bytes(request.folder / ANSWER))  # noqa: S301 - only we can write it
-    return answer
+    said = files.read_json(folder / ANSWER)
+    return said if isinstance(said, str) else read(Answer, said)
 
 
 # What the process does.
@@ -129,8 +141,8 @@ def _of_child(request: Request) -> Answer | str:
 
 def main(folder: str) -> None:
     """Answer the request in a folder."""
-    request: Request = pickle.loads(files.read_bytes(Path(folder) / REQUEST))  # noqa: S301 - from our parent
-    files.write_bytes(Path(folder) / ANSWER, pickle.dumps(_answer(request)))
+    answer = _answer(Request(**files.read_json(Path(folder) / REQUEST)))
+    files.write_json(Path(folder) / ANSWER, answer if isinstance(answer, str) else to_dict(answer))
 
 
 def load(path: Path, *, folder: Path | None = None) -> ModuleType:
@@ -174,10 +186,10 @@ def _found(request: Request) -> Answer | str:
     from numba.core.errors import NumbaError
 
     try:
-        module = load(request.folder / f"{PLAIN}.py")
+        module = load(Path(request.folder, f"{PLAIN}.py"))
         compile_functions(module, request.functions)
         entry = getattr(module, request.entry)
-        entry.compile(signature(request.points[0]))
+        entry.compile(signature(request.arguments(request.points[0])))
     except NumbaError as error:
         return f"Numba cannot compile it: {_first_line(error)}"
     except (ImportError, AttributeError, NameError, TypeError, ValueError) as error:
@@ -210,7 +222,7 @@ def _code(method: str, entry: Any, request: Request) -> Code:
     counting = put_counters(text, array.ctypes.data)
     engine = compiled(counting.text)
     counts = []
-    for point in range(len(request.points)):
+    for point in request.points:
         array[:] = 0
         with_limit(request.limit_s, partial(call, engine, symbol, request.arguments(point)))
         counts.append(tuple(array[: len(counting.blocks)].tolist()))
@@ -228,11 +240,11 @@ def _forms(method: str, entry: Any, types: Any) -> tuple[str, Callable[[str, int
 
 def _counts(request: Request) -> tuple[tuple[int, ...], ...]:
     """How often each block is entered, by point."""
-    module = load(request.folder / f"{COUNTING}.py")
+    module = load(Path(request.folder, f"{COUNTING}.py"))
     compile_functions(module, [*request.functions, PASS])
     entry = getattr(module, request.entry)
     found = []
-    for point in range(len(request.points)):
+    for point in request.points:
         counts = np.zeros(request.counters, dtype=np.int64)
         arguments = (*request.arguments(point), counts)
         entry.compile(signature(arguments))
