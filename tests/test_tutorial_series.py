@@ -57,6 +57,7 @@ def test_every_step_is_in_the_index():
         ("memory.md", 3),
         ("channels.md", 3),
         ("own-mpi.md", 1),
+        ("gpus.md", 1),
         pytest.param("jobs.md", 6, marks=pytest.mark.slow),
         ("../papers/README.md", 1),
     ],

@@ -26,8 +26,9 @@ class AlikeNodes:
     count: int
     pes: int
     cores: int
+    gpus: int
     speed: str
-    """Of a core, over the problem sizes that are known."""
+    """Of a core or GPU, over the problem sizes that are known."""
     memory: str
     load: str
 
@@ -45,11 +46,12 @@ class Contents(Record):
 
     def lines(self) -> list[str]:
         """A table of the nodes, and what is drawn; 80 columns, but for long names."""
-        rows = [("nodes", "", "PEs", "cores", "speed of a core", "memory", "load")]
-        rows += [
-            (kind.nodes, f"{kind.count} x", str(kind.pes), str(kind.cores), kind.speed, kind.memory, kind.load)
-            for kind in self.kinds
-        ]
+        some = any(kind.gpus for kind in self.kinds)
+        speed = "speed of a core or GPU" if some else "speed of a core"
+        rows = [("nodes", "", "PEs", "cores", "GPUs", speed, "memory", "load")]
+        for kind in self.kinds:
+            counts = str(kind.pes), str(kind.cores), str(kind.gpus) if some else ""
+            rows.append((kind.nodes, f"{kind.count} x", *counts, kind.speed, kind.memory, kind.load))
         shown = [column for column in range(len(rows[0])) if column < 1 or any(row[column] for row in rows[1:])]
         widths = {column: max(len(row[column]) for row in rows) for column in shown}
         table = ["  " + "  ".join(row[column].ljust(widths[column]) for column in shown).rstrip() for row in rows]
@@ -66,10 +68,10 @@ def contents_of(scenario: Scenario) -> Contents:
     memories = {node.name: node.memory_bytes for node in platform.nodes}
     alike: dict[tuple[Any, ...], list[str]] = {}
     for name, pes in by_node.items():
-        about = tuple((pe.cores, _speed(pe.speeds.get(kernel)), _load(pe)) for pe in pes)
+        about = tuple((pe.cores, pe.gpu is None, _speed(pe.speeds.get(kernel)), _load(pe)) for pe in pes)
         alike.setdefault((*about, memories.get(name)), []).append(name)
     kinds = tuple(_kind(names, by_node[names[0]], kernel, key[-1]) for key, names in alike.items())
-    cores = sum(pe.cores for pe in platform.pes)
+    cores = sum(pe.cores for pe in platform.pes if pe.gpu is None)
     return Contents(len(by_node), len(platform.pes), cores, kinds, _drawn(scenario))
 
 
@@ -77,9 +79,9 @@ def _kind(names: list[str], pes: Sequence[PE], kernel: str, memory_bytes: int | 
     pattern = compact(names) or ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     loads = dict.fromkeys(filter(None, map(_load, pes)))
     memory = "" if memory_bytes is None else units.show_size(memory_bytes)
-    cores = sum(pe.cores for pe in pes)
+    cores, gpus = sum(pe.cores for pe in pes if pe.gpu is None), sum(pe.gpu is not None for pe in pes)
     said = _speed(*(pe.speeds.get(kernel) for pe in pes)), memory, "; ".join(loads)
-    return AlikeNodes(pattern, len(names), len(pes), cores, *said)
+    return AlikeNodes(pattern, len(names), len(pes), cores, gpus, *said)
 
 
 def _speed(*bands: SpeedBand | None) -> str:

@@ -20,7 +20,7 @@ class IdleCores:
 
     configuration: str
     idle: int
-    """Cores without a process; loads of other programs are not looked at."""
+    """Cores without a process, which host none on a GPU either; loads of other programs are not looked at."""
     cores: int
     text: str
     """A sentence without the configuration's name: `7 of 8 cores stay idle: node fast runs 1 process on 8`."""
@@ -29,9 +29,10 @@ class IdleCores:
 def idle_cores(scenario: Scenario, configuration: Configuration) -> IdleCores | None:
     """The cores that a configuration leaves idle; None if a process runs on each."""
     platform = scenario.platform
-    cores = np.array([pe.cores for pe in platform.pes], dtype=np.int64)
+    cores = np.array([0 if pe.gpu else pe.cores for pe in platform.pes], dtype=np.int64)
     processes = np.bincount(scenario.placed(configuration), minlength=cores.size)
-    used = np.minimum(cores, processes)
+    hosts = [host for gpu, host in platform.gpu_hosts.items() if processes[gpu]]
+    used = np.minimum(cores, processes + np.bincount(hosts, minlength=cores.size))
     if np.array_equal(used, cores):
         return None
     count = len(platform.node_names)

@@ -54,6 +54,15 @@ def node(folder: Path, *, hosts: str = "c0", **said: object) -> simulator.Scenar
 MOVED = ", moves: {into: {unit: 8 B}, out: {process: 1MB}}"
 
 
+def test_gpus_are_no_cores_and_their_hosts_are_not_idle():
+    shipped = simulator.load_scenario("gpus")
+    inside = simulator.contents_of(shipped)
+    assert (inside.pes, inside.cores, inside.kinds[0].gpus) == (10, 8, 2)
+    assert "10   8      2     30 Gunits/s to 4 Tunits/s" in inside.lines()[1]
+    alone = simulator.idle_cores(shipped, shipped.configurations[1])
+    assert alone.text == "7 of 8 cores stay idle: node node runs 1 process on 8 cores"
+
+
 def makespan_s(made: simulator.Scenario) -> float:
     return float(simulator.run(made).makespan_s[0, 0])
 
