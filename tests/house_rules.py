@@ -42,7 +42,7 @@ LINES = {
     "simulator/platform": (5_194, 4_960),
     "simulator/programs": (8_928, 8_928),
     "simulator/scheduling": (2_864, 2_738),
-    "simulator/scenario_file": (7_514, 6_468),
+    "simulator/scenario_file": (7_517, 6_471),
     "simulator/engines": (13_192, 12_690),
     "simulator/results": (4_148, 4_282),
     "simulator/experiments": (1_721, 1_601),
