@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from advisor.advise.explanation import Explanation, explain
     from advisor.advise.export import export_files, save_exports
     from advisor.advise.pareto import pareto_fronts
-    from advisor.advise.partition import Partition, partition, read_speeds
-    from advisor.advise.process_counts import ProcessCountAdvice, advise_allocation
+    from advisor.advise.partition.methods import partition
+    from advisor.advise.partition.result import Partition
+    from advisor.advise.partition.speeds_file import read_speeds
+    from advisor.advise.process_counts.advice import ProcessCountAdvice, advise_allocation
     from advisor.advise.recommendation import Recommendation, recommend
     from advisor.figures import plot
-    from advisor.whatif import WhatIf, what_if
+    from advisor.whatif.asking import WhatIf, what_if
 else:
     __all__, __dir__, __getattr__ = faces.face(__name__)

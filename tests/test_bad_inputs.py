@@ -16,7 +16,7 @@ SCENARIOS, SEGS, CHANGES, STREAMS = (cases(FOLDER / name) for name in ("scenario
 PARTITIONS, ALLOCATIONS = (cases(FOLDER / name) for name in ("partition", "allocation"))
 PLANS, RUNS = (cases(FOLDER / name) for name in ("allocate_plan", "allocate_run"))
 NODES = cases(FOLDER / "nodes")
-LEAST = ((SCENARIOS, 172), (SEGS, 18), (CHANGES, 15), (STREAMS, 75), (PARTITIONS, 40), (ALLOCATIONS, 80), (PLANS, 20),
+LEAST = ((SCENARIOS, 172), (SEGS, 18), (CHANGES, 15), (STREAMS, 75), (PARTITIONS, 33), (ALLOCATIONS, 80), (PLANS, 20),
          (RUNS, 20), (NODES, 14))  # fmt: skip
 PLATFORM = (FOLDER / "allocate_plan" / "platform.yaml").read_text()
 

@@ -18,7 +18,8 @@ import pytest
 
 import advisor
 import simulator as sim
-from advisor.advise.partition import SpeedKinds, Speeds
+from advisor.advise.partition.speed_kinds import SpeedKinds
+from advisor.advise.partition.speeds_file import Speeds
 from advisor.verification.check import Verified
 from simulator import calibration, models
 from simulator.models.memory.levels import MemoryLevel
@@ -93,7 +94,7 @@ def shown(scenario, tmp_path_factory):
         "LoadTrace": scenario.platform.pes[0].load.trace,
         "RuntimeModel": fitted,
         "Predictions": fitted.predict({"n": 5.0}),
-        "Partition": advisor.partition(10, Speeds(speeds, None, None, {}), "equal"),
+        "Partition": advisor.partition(10, Speeds(speeds, {}), "equal"),
         "BuiltBand": calibration.fit_speed("gbbp_dgemm.csv", method="gbbp"),
         "MemoryModel": memory_model(),
         "Verified": verified(),

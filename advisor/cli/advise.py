@@ -33,7 +33,7 @@ from simulator import Interrupted, ScenarioError, blocks, calibration, files, un
 
 if TYPE_CHECKING:
     from advisor.advise.measured_again import MeasuredAgain
-    from advisor.advise.partition import Partition
+    from advisor.advise.partition.result import Partition
     from advisor.advise.recommendation import Recommendation
 
 PAGE_BYTES, PE_BYTES = 2**20, 4_000
@@ -66,18 +66,8 @@ def _subject(given: Given) -> str:
     return subject_of(given["scenario"], units=given["units"], kinds=given["kinds"] or None)
 
 
-def _sought(given: Given) -> str:
-    subject = _subject(given)
-    return f"with --method {given['method']}" if subject == SPEEDS else subject
-
-
 SCENARIO_ONLY = Only((SCENARIOS,), _subject)
 OF_SPEEDS, OF_RUNS = Only((SPEEDS,), _subject), Only((RUNS,), _subject)
-DRAWN = Only(
-    ("with mean, cvar or worst",),
-    lambda given: "with --objective regret" if given["objective"] == "regret" else None,
-    why="which draws nothing",
-)
 
 
 @dataclass(frozen=True)
@@ -85,7 +75,7 @@ class Search:
     """What is sought in a scenario, and how long."""
 
     replications: Annotated[Replications, SCENARIO_ONLY] = None
-    seed: Annotated[ScenarioSeed, Only((SCENARIOS, "with --method banded"), _sought), DRAWN] = None
+    seed: Annotated[ScenarioSeed, SCENARIO_ONLY] = None
     vary: str | None = option(
         VARY_HELP,
         SCENARIO_ONLY,
@@ -93,12 +83,11 @@ class Search:
         autocompletion=offered("partition", "allocation", "both", "scheduling"),
     )
     objective: str = option(
-        "What is to be least: of makespans, or what a run costs (prices of nodes, costs of PEs) or draws "
-        "(power); with a speeds file mean, cvar, worst or regret.",
-        Only((SCENARIOS, "with --method banded"), _sought),
+        "What is to be least: of makespans, or what a run costs (prices of nodes, costs of PEs) or draws (power).",
+        SCENARIO_ONLY,
         default="mean",
-        metavar="mean|p95|worst|cost|energy|cvar|regret",
-        autocompletion=offered("mean", "p95", "worst", "cost", "energy", "cvar", "regret"),
+        metavar="mean|p95|worst|cost|energy",
+        autocompletion=offered("mean", "p95", "worst", "cost", "energy"),
     )
     budget: str | None = option(
         "What the search may take, such as 30s; the answer is then as good as it is.", SCENARIO_ONLY, metavar="TIME"
@@ -138,19 +127,10 @@ class Speeds:
 
     units: int | None = option("How many units of work there are.", OF_SPEEDS)
     method: str = option(
-        "equal, by-speed, functional, discontinuous, banded or grid2d.",
+        "equal, by-speed or functional.",
         OF_SPEEDS,
         default="functional",
-        autocompletion=offered("equal", "by-speed", "functional", "discontinuous", "banded", "grid2d"),
-    )
-    at: str | None = option(
-        "Size of the one benchmark, or peak; by default the smallest.", only_with("method", "by-speed")
-    )
-    correlation: float | None = option(
-        "Of the PEs' places in their bands, from 0 to below 1.", only_with("method", "banded"), DRAWN
-    )
-    matrix: str | None = option(
-        "The matrix whose elements are the units.", only_with("method", "grid2d"), metavar="ROWSxCOLUMNS"
+        autocompletion=offered("equal", "by-speed", "functional"),
     )
 
 
@@ -216,29 +196,27 @@ def advise(
     """
     subject = subject_of(scenario, units=speeds.units, kinds=counts.kinds)
     if subject == SPEEDS:
-        _divided(scenario, speeds, search, written.output)
+        _divided(scenario, speeds, written.output)
     elif subject == RUNS:
         _counted(scenario, counts, shown, written)
     else:
         _simulated(scenario, search, shown, written)
 
 
-def _divided(path: Path, speeds: Speeds, search: Search, output: Path | None) -> None:
+def _divided(path: Path, speeds: Speeds, output: Path | None) -> None:
     """Divide units so that the PE that ends last ends as early as possible, and say how good that is."""
     from advisor.advise.export.layout import check_hosts
-    from advisor.advise.partition import partition, partition_document, partition_options, read_speeds
+    from advisor.advise.partition.methods import partition, partition_document
+    from advisor.advise.partition.speeds_file import read_speeds
     from advisor.report.models import partition_page
 
     if speeds.units is None:
         raise ScenarioError(f"{path} has speeds; add --units, how many there are to divide")
-    seed = (search.seed or 0) if speeds.method == "banded" else None
-    drawn = {} if seed is None else {"objective": search.objective, "seed": seed}
-    options = drawn | partition_options(at=speeds.at, correlation=speeds.correlation, matrix=speeds.matrix)
     read = read_speeds(path)
     if output is not None and output.suffix == ".dist":
         check_hosts(read.pes.names, f"{path}: a .dist file names its devices by host")
-    found = partition(speeds.units, read, speeds.method, **options)
-    document = partition_document(found, read, seed=seed)
+    found = partition(speeds.units, read, speeds.method)
+    document = partition_document(found, read)
     written = {} if output is None else {"Written": str(output)}
     as_json = output is not None and output.suffix == ".json"
     write = partial(files.write_json, document=document) if as_json else partial(_write_units, found)
@@ -248,7 +226,7 @@ def _divided(path: Path, speeds: Speeds, search: Search, output: Path | None) ->
 def _write_units(found: "Partition", output: Path) -> None:
     """In the form that the name's end says."""
     from advisor.advise.export import fupermod_dist
-    from advisor.advise.partition import partition_csv
+    from advisor.advise.partition.methods import partition_csv
 
     if output.suffix == ".dist":
         text = fupermod_dist(list(zip(found.pes.pe_names(), found.units.tolist(), strict=True)))
@@ -259,18 +237,15 @@ def _write_units(found: "Partition", output: Path) -> None:
 
 def _counted(model: Path, counts: Counts, shown: Shown, written: Written) -> None:
     """Rank every configuration at a problem size, by a model or by the runs themselves."""
-    from advisor.advise.process_counts import (
-        Limits,
+    from advisor.advise.process_counts.advice import (
         advise_allocation,
         check_kinds,
         host_commands,
         host_files,
         layout_of_advice,
-        parse_hosts,
-        parse_kinds,
-        parse_memory,
-        render_choice,
     )
+    from advisor.advise.process_counts.search import Limits, parse_hosts, parse_kinds, parse_memory
+    from advisor.advise.process_counts.wording import render_choice
 
     if counts.kinds is None or counts.size is None:
         raise ScenarioError(f"{model} has runs; add --kinds and --size, such as --kinds fast:1:4 --size 6400")

@@ -16,7 +16,7 @@ from advisor.cli.options import Engine, PrintedForm, Seed, folder
 from advisor.cli.outputs import check_room, finish
 from advisor.cli.progress import counting
 from advisor.cli.simulate import check_endings
-from simulator import ScenarioError, blocks, calibration
+from simulator import ScenarioError, blocks
 
 if TYPE_CHECKING:
     from advisor.jobs.setting import Setting
@@ -100,9 +100,9 @@ class Rules:
 class Plan:
     """What the policy takes run times for."""
 
-    estimates: Literal["limit", "exact", "last-two", "fit", "predicted"] = option(
-        "What is planned with: the user's limit, the run time, the mean of the user's last two, a regression "
-        "(--model), or the times that are predicted for applications.",
+    estimates: Literal["limit", "exact", "last-two", "predicted"] = option(
+        "What is planned with: the user's limit, the run time, the mean of the user's last two, or the times that are "
+        "predicted for applications.",
         default="limit",
     )
     correction: Literal["steps", "limit", "quantile"] = option(
@@ -110,16 +110,11 @@ class Plan:
     )
     quantile: float = option(
         "Of run times that a plan with an interval holds for.",
-        only_with("estimates", "fit", "predicted"),
+        only_with("estimates", "predicted"),
         default=0.75,
         min=0.01,
         max=0.99,
         metavar="SHARE",
-    )
-    model: Path | None = option(
-        "Regression of run times that apportion fit wrote: of processors, limit_s or parameters.",
-        only_with("estimates", "fit"),
-        **INPUT,
     )
 
 
@@ -173,8 +168,8 @@ def run(
     how: Any = {"draw": asked.draw, "engine": engine}
     runs = _runs(stream, setting, policy, plan, sizes=rules.sizes, **how)
     late = None if told.fairness is None else setting.delayed(runs, count=told.fairness, seed=told.seed, **how)
-    platform_text, model_text = (None if path is None else str(path) for path in (asked.platform, plan.model))
-    where = SettingFacts(platform_text, asked.times, asked.draw, rules.sizes, model_text, rules.own)
+    platform_text = None if asked.platform is None else str(asked.platform)
+    where = SettingFacts(platform_text, asked.times, asked.draw, rules.sizes, rules.own)
     seed = None if late is None else told.seed
     ran = ran_jobs(runs, log=log, warm_up=told.warm_up, setting=where, delayed=late, seed=seed)
     line = (_next_line(runs, plan.estimates, rules.slurm),)
@@ -188,7 +183,7 @@ def _next_line(runs: "simulator.JobRuns", estimates: str, slurm: Path | None) ->
         "jobs advise",
         "which change pays most for this stream",
         policy=None if runs.policy.own is not None else slurm or runs.policy.name,
-        estimates=None if estimates in {"limit", "fit"} else estimates,
+        estimates=None if estimates == "limit" else estimates,
         model=None,
         draws="shaken" if runs.stream.submit_s[-1] - runs.stream.submit_s[0] < TWO_WEEKS_S else None,
         output="out/jobs-advice",
@@ -297,21 +292,10 @@ def read_setting(
 def _estimates(
     stream: "simulator.Stream", setting: "Setting", policy: "simulator.Policy", plan: Plan
 ) -> "simulator.Estimates":
-    """What is planned with.
-
-    Raises ScenarioError for a regression that is not named or does not fit the stream.
-    """
-    from advisor.jobs.setting import fitted_estimates
-
+    """What is planned with."""
     if plan.estimates == "predicted":
         return setting.planned(stream, plan.quantile, policy)
-    if plan.estimates != "fit":
-        return simulator.Estimates(plan.estimates, plan.correction)
-    if plan.model is None:
-        raise ScenarioError(
-            "--estimates fit: no regression is named; add --model MODEL.json, which apportion fit writes"
-        )
-    return fitted_estimates(stream, calibration.load_runtime_model(plan.model), plan.quantile)
+    return simulator.Estimates(plan.estimates, plan.correction)
 
 
 def _advised(

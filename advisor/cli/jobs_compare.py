@@ -258,7 +258,7 @@ def forecast(
     Example: apportion jobs forecast KTH-SP2-1996-2.swf.gz --job 4711
     """
     from advisor.jobs.compare import read_policy
-    from advisor.jobs.forecast import forecast as forecasted
+    from advisor.jobs.forecast import StartForecasts
 
     on = read_platform(machine.platform, machine.procs)
     stream = read_jobs(log, machine.clean, None, machine.procs, on)
@@ -270,7 +270,7 @@ def forecast(
         raise ScenarioError(f"--platform {on}: starts are forecast on nodes as Slurm describes them, or on --procs")
     setting = read_setting(stream, on, machine.procs, "predicted")
     runs = simulator.run_jobs(stream.first(rows[0] + 1), setting.cluster, read_policy(policy))
-    found = forecasted(runs, rows[0], draws=replications, level=level, seed=seed)
+    found = StartForecasts(runs, draws=replications, level=level, seed=seed).of(rows[0])
     about = {"stream": stream.name, "policy": runs.policy.name, "job": job, "row": rows[0]}
     provenance = {"provenance": documents.to_dict(_provenance(log, seed, machine.platform))}
     page = _forecast_page(found, job, f"{stream.name}, policy {runs.policy.name}, seed {seed}")

@@ -1,19 +1,22 @@
 """`apportion lab reproduce`: the papers' tables, computed again."""
 
 import sys
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import typer
 
 from advisor.cli.declared import argument
-from advisor.cli.options import folder, gave_json, offered
+from advisor.cli.options import folder, offered
+from advisor.cli.outputs import finish
 from advisor.reproduce import PAPERS
 from simulator import files
 
 
 def reproduce(
     paper: str = argument(f"{', '.join(PAPERS)} or all.", "all", autocompletion=offered(*PAPERS, "all")),
-    output: Path | None = folder("results, texts and drawings; of all the report too"),
+    output: Path | None = folder("the report, results and drawings"),
 ) -> None:
     """Compute a paper's tables again, from what it printed and from recordings of ours, and compare them cell by cell.
 
@@ -21,39 +24,16 @@ def reproduce(
     """
     if paper not in (*PAPERS, "all"):
         raise typer.BadParameter(f"paper is {paper!r}; give one of {', '.join(PAPERS)} or all")
-    if output is None:
-        _answer(paper, None)
-        return
-    files.make_folder(output)
-    with files.alone(output):
-        _answer(paper, output)
-
-
-def _answer(paper: str, output: Path | None) -> None:
-    from advisor.reproduce.everything import module_of, reproduce_one
-
-    if paper == "all":
-        _all(output)
-        return
-    result = reproduce_one(paper, output)
-    if not gave_json(result):
-        print(module_of(paper).text(result))
-
-
-def _all(output: Path | None) -> None:
-    """Every paper, one after the other; exit 1 if one failed while the others were completed."""
-    from advisor.reproduce.everything import PAGE, lines, module_of, reproduce_all
+    from advisor.reproduce.everything import page_of, reproduce_all, write_all
 
     def report(name: str, state: str) -> None:
         print(f"{name}: {state}", file=sys.stderr, flush=True)
 
-    found = reproduce_all(folder=output, on_paper=report)
-    if not gave_json(found.to_dict()):
-        if output is None:
-            texts = [module_of(one.name).text(one.result) for one in found.papers if one.result]
-            print("\n\n".join(texts) + "\n")
-        print("\n".join(lines(found)))
-        if output is not None:
-            print(f"report: {output / PAGE}")
+    papers = PAPERS if paper == "all" else (paper,)
+    if output is not None:
+        files.make_folder(output)
+    with nullcontext() if output is None else files.alone(output):
+        found = reproduce_all(papers, folder=output, on_paper=report)
+        finish(found.to_dict(), page_of(found), output, write=partial(write_all, found))
     if any(one.error for one in found.papers):
         raise typer.Exit(1)

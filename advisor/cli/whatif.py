@@ -20,7 +20,7 @@ from advisor.cli.progress import counting, waiting
 from simulator import ScenarioError, files, units
 
 if TYPE_CHECKING:
-    from advisor.whatif import ScalingPlan
+    from advisor.whatif.scaling import ScalingPlan
     from simulator.experiments.sweep import Plan, Swept, Where
 
 ALL_POINTS = only_without("only", why="which runs one point, here")
@@ -135,7 +135,7 @@ def _within_budget(
 
 def _planned(path: Path, points: Points, *, here: bool) -> "tuple[Plan, ScalingPlan | None]":
     """What is simulated, and the scaling if that is asked for."""
-    from advisor.whatif import plan_whatif
+    from advisor.whatif.asking import plan_whatif
     from advisor.whatif.scaling import plan_scaling, read_nodes
 
     asked: Any = {name: getattr(points, name) for name in ("replications", "runs", "seed", "advise", "level")}
@@ -162,7 +162,9 @@ def _tell(swept: "Swept", scaled: "ScalingPlan | None", buy: str | None, output:
     from advisor.report.html import render_page
     from advisor.report.whatif import changes_that_pay, whatif_page
     from advisor.report.whatif_scaling import scaling_page
-    from advisor.whatif import Findings, findings_of, scaling_of
+    from advisor.whatif.findings import Findings
+    from advisor.whatif.judging import findings_of
+    from advisor.whatif.scaling import scaling_of
 
     found = findings_of(swept, buy) if scaled is None else scaling_of(swept, scaled)
     if isinstance(found, Findings):

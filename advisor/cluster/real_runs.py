@@ -9,12 +9,12 @@ import numpy as np
 
 from advisor.advise.recommendation import Recommendation
 from advisor.cluster import AS_NOW, Answer, ClusterWish, node_name
-from advisor.verification import CommandRuns, Places, ProgramRuns, Verification
-from advisor.verification.applications import Beside
+from advisor.verification.applications import Beside, CommandRuns, ProgramRuns
 from advisor.verification.check import Verified, VerifyPlan
 from advisor.verification.check import verify as run_plan
+from advisor.verification.interleaved import Verification
 from advisor.verification.pieces import Piece, Tried, correct
-from advisor.verification.places import Seat
+from advisor.verification.places import Places, Seat
 from simulator import ApportionError, Configuration, Scenario, files, run
 from simulator.calibration import About, Budget, CommandRanks, FarRanks, Host, RealRun
 

@@ -24,9 +24,8 @@ from advisor.report.whatif import whatif_page
 from advisor.verification.asking import plan_verification
 from advisor.verification.check import Verified
 from advisor.verification.check import verify as run_plan
-from advisor.whatif import WhatIf
-from advisor.whatif import what_if as vary_scenario
-from advisor.whatif.asking import varied
+from advisor.whatif.asking import WhatIf, varied
+from advisor.whatif.asking import what_if as vary_scenario
 from simulator import (
     RunSet,
     Scenario,

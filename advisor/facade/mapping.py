@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from advisor.advise.recommendation import Recommendation
 from advisor.facade.asking import Asked, load
-from advisor.whatif import WhatIf
+from advisor.whatif.asking import WhatIf
 from simulator import RunSet, Scenario, ScenarioError, given, notebook, template_of
 from simulator.experiments.sweep import Swept, local, make_plan, sweep
 

@@ -14,8 +14,7 @@ from advisor.report.simulation import Simulation
 from advisor.report.text import on_page
 from advisor.results import ANSWER_FILES
 from advisor.verification.check import Verified, measured_of
-from advisor.whatif import WhatIf
-from advisor.whatif.asking import gains_of
+from advisor.whatif.asking import WhatIf, gains_of
 from simulator import (
     ScenarioError,
     blocks,

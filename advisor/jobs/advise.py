@@ -17,8 +17,6 @@ from advisor.jobs.paired import Differences, differences
 from advisor.jobs.setting import Setting, Sizes
 from simulator import Estimates, Policy, ScenarioError, Stream, units
 
-__all__ = ["KINDS", "Candidate", "JobAdvice", "advise", "candidates", "part_prices"]
-
 Floats = NDArray[np.float64]
 KINDS = ("policy", "estimates", "sizes", "add", "change")
 """What a change may be, and what a price may be of."""

@@ -13,8 +13,6 @@ from advisor.jobs.setting import Setting
 from advisor.wording import percent
 from simulator import Estimates, JobNodes, Policy, SlurmPolicy, Stream, job_metrics, units
 
-__all__ = ["SIZES", "Backtest", "Both", "Tried", "backtest", "size_names"]
-
 Floats = NDArray[np.float64]
 LEAST_KNOWN = 0.5
 """Share of the jobs whose wait the log must tell, or there is nothing to compare with."""

@@ -15,8 +15,6 @@ from advisor.jobs.kinds import Part, parts
 from advisor.jobs.paired import FEWEST_DRAWS, FEWEST_UNITS
 from simulator import JobNodes, ScenarioError, Stream, fitting_jobs, job_draws, job_metrics, this_machine, units
 
-__all__ = ["Capacity", "Drained", "Target", "capacity", "drains_from", "read_target"]
-
 Floats = NDArray[np.float64]
 _TARGET = re.compile(
     r"(mean|p95) (wait|slowdown|turnaround) (?:at most )?(.+?)(?: for jobs up to ([0-9]{1,7})(?: PEs| cores)?)?"

@@ -26,20 +26,6 @@ from simulator import (
     this_machine,
 )
 
-__all__ = [
-    "METRICS",
-    "NO_DRAWS",
-    "Alternative",
-    "Compared",
-    "Generator",
-    "Metric",
-    "Pair",
-    "alternatives",
-    "compare",
-    "read_policy",
-    "with_sizes",
-]
-
 Floats = NDArray[np.float64]
 Row = tuple[Floats, list[bool]]
 """Of a draw: metrics, (alternative, metric), and which alternatives are overloaded."""

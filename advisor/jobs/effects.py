@@ -10,8 +10,6 @@ from advisor.jobs.backtest import SIZES, size_names
 from advisor.jobs.compare import Alternative
 from simulator import Policy, Stream, job_draws, job_metrics, units, written_lines
 
-__all__ = ["Effects", "Group", "effects", "slurm_lines"]
-
 Floats = NDArray[np.float64]
 LONGEST = 0.1
 """Share of the jobs, those that wait longest."""

@@ -24,8 +24,6 @@ from simulator import (
     run_jobs,
 )
 
-__all__ = ["ORDERS", "StartForecast", "StartForecasts", "forecast"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Later = tuple[Ints, Floats]
@@ -100,13 +98,6 @@ class StartForecast(documents.Record):
         return int(self.starts_s.size)
 
 
-def forecast(
-    runs: JobRuns, job: int, *, draws: int = DRAWS, level: float = LEVEL, seed: int = 0, arrivals: bool = True
-) -> StartForecast:
-    """The start of one job as it can be known at its submission; see `StartForecasts`."""
-    return StartForecasts(runs, draws=draws, level=level, seed=seed, arrivals=arrivals).of(job)
-
-
 @dataclass(frozen=True, eq=False)
 class StartForecasts:
     """Forecasts of jobs of one run of a stream; nothing that is not known at a job's submission is used for it.
@@ -121,8 +112,6 @@ class StartForecasts:
     draws: int = DRAWS
     level: float = LEVEL
     seed: int = 0
-    arrivals: bool = True
-    """Whether later arrivals are drawn; without them it is the start that nobody who comes later can put off."""
 
     def __post_init__(self) -> None:
         policy, stream = self.runs.policy, self.runs.stream
@@ -163,7 +152,7 @@ class StartForecasts:
         elapsed = np.where(np.arange(known.size) < running.size, now - self._start[known], 0.0)
         queue = _Queue(self, job, now, known, running.size, lasting - elapsed[:, np.newaxis], elapsed)
         starts = queue.starts(None)
-        if self.arrivals and starts.max() > now:
+        if starts.max() > now:
             ahead = min(LONGEST_S, AHEAD * (float(np.quantile(starts, NEARLY_ALL)) - now) + 3600.0)
             starts = queue.starts(self._later(now, ahead, generator))
         return StartForecast(job, now, np.sort(starts), self.level, running.size, waiting.size - 1)

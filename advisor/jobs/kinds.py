@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from advisor.jobs.setting import Setting
 from simulator import NO_LIMIT_MIB, JobNodes, ScenarioError, Stream, fitting_jobs, patterns_of
 
-__all__ = ["MOST_KINDS", "Kind", "Part", "kinds", "on_nodes", "parts", "resized"]
-
 Ints = NDArray[np.int64]
 MOST_UNFIT = 0.01
 """Share of the jobs that may not fit on the nodes; more, and the log is of another cluster."""

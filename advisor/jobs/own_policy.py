@@ -8,8 +8,6 @@ from typing import NoReturn
 
 from simulator import Policy, ScenarioError
 
-__all__ = ["named_file", "own_policy"]
-
 FUNCTION = "decide"
 FAULTS = (
     *(ArithmeticError, AssertionError, AttributeError, EOFError, ImportError, LookupError, NameError, OSError),

@@ -10,8 +10,6 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FEWEST_DRAWS", "FEWEST_STREAMS", "FEWEST_UNITS", "Apart", "Differences", "differences", "holm"]
-
 Floats = NDArray[np.float64]
 
 FEWEST_STREAMS = 10

@@ -27,18 +27,6 @@ from simulator import (
     run_jobs,
     with_equal_parts,
 )
-from simulator.models import RuntimeModel
-
-__all__ = [
-    "PredictedTimes",
-    "Setting",
-    "Sizes",
-    "Times",
-    "advised_sizes",
-    "fitted_estimates",
-    "predict_times",
-    "setting_of",
-]
 
 # What jobs that run applications take: predicted by simulating each alone, with each number of processes asked for.
 
@@ -79,14 +67,14 @@ class PredictedTimes:
         """Means over all draws."""
         return self._table([seconds.mean(axis=0) for seconds in self.seconds])
 
-    def estimates(self, shares: Sequence[float], *, sizes: str, correction: str = "quantile") -> Estimates:
+    def estimates(self, shares: Sequence[float], *, sizes: str) -> Estimates:
         """Estimates that plan with one quantile, and with the next ones once it is outlived.
 
         `shares`: quantiles, ascending, each between 0 and 1.
         `sizes`: as `Policy.sizes`.
         """
         given = np.stack([self.quantile(share).choices(self.stream, sizes=sizes)[2] for share in shares], axis=-1)
-        return Estimates("given", correction, given, f"predicted p{100 * shares[0]:g}")  # type: ignore[arg-type]
+        return Estimates("given", "quantile", given, f"predicted p{100 * shares[0]:g}")
 
     def with_needs(self, stream: Stream) -> Stream:
         """A stream whose jobs need the memory of their programs' largest process, where the stream does not say more.
@@ -110,7 +98,6 @@ def predict_times(
     scenario: Scenario,
     *,
     replications: int | None = None,
-    seed: int | None = None,
     progress: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> PredictedTimes:
     """Simulate each application alone on as many PEs as its jobs may have, the slowest of each class in turn.
@@ -118,12 +105,12 @@ def predict_times(
     Raises ScenarioError for a stream with durations, and for applications that the scenario's platform cannot run.
 
     `scenario`: its platform, kernel, loads and draws; jobs replace its application and configurations.
-    `replications`, `seed`: in place of the scenario's own.
+    `replications`: in place of the scenario's own.
     """
     if not stream.applications or np.any(stream.application < 0):
         raise ScenarioError(f"stream {stream.name}: it has durations; only runs of applications can be predicted")
     cluster = cluster_of(scenario)
-    base = scenario.with_draws(replications, seed)
+    base = scenario.with_draws(replications, None)
     processes, seconds, needs = [], [], []
     for application in range(len(stream.applications)):
         sizes = _sizes(stream, application, cluster.count)
@@ -197,7 +184,6 @@ QUANTILES = (0.5, 0.75, 0.9, 0.975)
 """Those that follow the one that is planned with, once it is outlived."""
 EFFICIENCIES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Least efficiencies that are tried for moldable jobs."""
-MIDDLE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,37 +304,6 @@ def setting_of(
         return Setting(cluster_of(base), base, label=label)
     predicted = predict_times(stream, base, replications=replications, progress=progress)
     return Setting(predicted.cluster, base.with_draws(predicted.draws, None), predicted, times, label)
-
-
-def fitted_estimates(stream: Stream, model: RuntimeModel, quantile: float) -> Estimates:
-    """Estimates from a regression of run times: a quantile of its prediction interval, then the higher ones.
-
-    The model's parameters are `processors`, `limit_s`, or parameters of the jobs' applications.
-
-    Raises ScenarioError for a model of anything else, and quantiles below the middle.
-    """
-    if not MIDDLE <= quantile < 1:
-        raise ScenarioError(f"quantile: a plan cannot be made with {quantile:g}; give 0.5 up to 0.99")
-    values = {name: _column(stream, name) for name in model.names}
-    asked, rows = np.unique(np.stack(list(values.values())), axis=1, return_inverse=True)
-    points = dict(zip(values, asked, strict=True))
-    steps = []
-    for share in _ladder(quantile):
-        found = model.predict(points, level=max(2 * share - 1, 1e-6))
-        steps.append((found.mean_s if share == MIDDLE else found.prediction_s[:, 1])[rows.reshape(-1)])
-    given = np.maximum.accumulate(np.maximum(np.stack(steps, axis=1), 1e-9), axis=1)
-    return Estimates("given", "quantile", given, f"fit p{100 * quantile:g}")
-
-
-def _column(stream: Stream, name: str) -> NDArray[np.float64]:
-    """One of the model's parameters, by job."""
-    if name in {"processors", "limit_s"}:
-        return np.asarray(getattr(stream, name), dtype=np.float64)
-    if not stream.applications or any(name not in one.parameters for one in stream.applications):
-        allowed = "fit it with processors, limit_s, or parameters of all of the stream's applications"
-        raise ScenarioError(f"stream {stream.name}: its jobs have no {name}, which the model needs; {allowed}")
-    of_application = np.array([float(one.parameters[name]) for one in stream.applications])
-    return np.asarray(of_application[stream.application])
 
 
 def advised_sizes(

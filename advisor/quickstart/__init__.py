@@ -1,7 +1,7 @@
 """The loop in small, on this machine: a cluster of one host, beside a load of ours; then real runs and a report."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,16 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from advisor import wording
 from advisor.advise.recommendation import Recommendation
 from advisor.cluster import Answer, ClusterWish, advise_cluster, this_host
-from advisor.cluster.answer import result_of
+from advisor.cluster.answer import Ran, result_of
 from advisor.cluster.real_runs import RealPieces, cluster_runs, configuration_now
-from advisor.quickstart.document import KERNEL, seen
-from advisor.report.cluster import ClusterResult, cluster_page
+from advisor.report.cluster import ClusterResult, KernelSpeeds, MeasuredLoad, SpeedPoint, cluster_page
 from advisor.report.html import render_page
+from advisor.report.illustrated import Speed, Trace
 from advisor.results import Provenance
-from advisor.verification import Loads, Verification, even_starts, run_interleaved
+from advisor.verification.check import verified_of
+from advisor.verification.interleaved import Loads, Verification, even_starts, run_interleaved
 from advisor.verification.pieces import Piece
+from advisor.verification.residuals import bias_of, residuals
 from simulator import (
     Configuration,
     Interrupted,
@@ -32,6 +35,8 @@ from simulator import (
     documents,
     dump_scenario,
     files,
+    matmul,
+    partitions,
     randomness,
     read_trace,
     require_linux,
@@ -41,10 +46,14 @@ from simulator.calibration import (
     Competitor,
     Host,
     MeasuredCluster,
+    MeasuredHost,
+    Measurement,
+    NeighboursModel,
     first_speed,
     keep_calibration,
     learnt_drift,
     measure_cluster,
+    one_of_each_kind,
     widening,
 )
 
@@ -70,9 +79,12 @@ TRACE = "on-off-1-2.csv"
 MEASUREMENTS = "measurements"
 """The folder of all that was measured, as `cluster` leaves it."""
 OWN_FILES = (MEASUREMENTS, "measurements.json", "scenario.yaml", "load.csv", "result.json", "report.html")
-
 Progress = Callable[[str, float], None]
 """Called with a stage and the share of the whole that is done."""
+KERNEL = "dgemm"
+"""What the application computes with."""
+MOST_OFF = 0.15
+"""By which share what a load leaves may be other than assumed until that is said."""
 
 
 @dataclass
@@ -276,3 +288,81 @@ def left_beside(left: LoadTrace, trace: LoadTrace) -> LoadTrace:
     others = left.values[np.searchsorted(left.times_s, times % left.end_s, side="right") - 1]
     ours = trace.values[np.searchsorted(trace.times_s, times, side="right") - 1]
     return LoadTrace(times, others * availability(ours, "fair"), trace.end_s)
+
+
+def seen(answer: Answer, verification: Verification, pieces: Sequence[Piece], trace: LoadTrace) -> Ran:
+    """What ran beside the load, every configuration in the order in which they took turns."""
+    made, host = answer.recommendation, answer.measured.hosts[0]
+    scenario, named = answer.scenario, {one.name: one for one in made.candidates}
+    ran = tuple(named[name] for name in verification.measured_s)
+    parted = residuals(scenario.with_configurations(ran), made.runs, verification)
+    verified = tuple(
+        verified_of(one, verification.measured_s[one.name], made.runs.of(one.name), parted.get(one.name)) for one in ran
+    )
+    bias = bias_of([one.error_percent for one in verified], parted)
+    pes = scenario.platform.pes
+    share, predicted_share = verification.share_of(len(pes) - 1), partitions.mean_share(pes[-1])
+    rule = "" if pes[-1].load is None else pes[-1].load.rule
+    times = Trace(tuple(trace.times_s.tolist()), tuple(trace.values.tolist()), trace.end_s)
+    warnings = [f"bias: {bias.text}"] if bias else []
+    if abs(share / predicted_share - 1) > MOST_OFF:
+        warnings.append(f"the load left {share:.0%} of {pes[-1].name}, not the {predicted_share:.0%} that was assumed")
+    return Ran(
+        verification=verified,
+        warnings=(*warnings, *_warnings(answer)),
+        load=MeasuredLoad(pes[-1].name, rule, times, predicted_share, share),
+        largest_gain=(len(pes) - 1 + share) / (len(pes) * share),
+        kernels=tuple(_kernels(host, scenario)),
+        notes=(*_neighbours(host, scenario), *_attained(pieces)),
+    )
+
+
+def _kernels(host: MeasuredHost, scenario: Scenario) -> Iterator[KernelSpeeds]:
+    """One for the PE of each kind of core that was measured by itself, with every point."""
+    n, names = int(scenario.application.parameters["n"]), {pe.cpu: pe.name for pe in scenario.platform.pes}
+    for kind, cpu in one_of_each_kind(host.about).items():
+        points = host.others.get(kind, host.speed)["points"]
+        yield KernelSpeeds(KERNEL, names[cpu], tuple(_point(point, n) for point in points))
+
+
+def _point(point: Mapping[str, Any], n: int) -> SpeedPoint:
+    size = float(point["size_elements"])
+    none, one = (matmul.problem_size(n, rows) for rows in (0, 1))
+    found = Measurement.of_times(size, point["volume"], point["cpu_s"], point["wall_s"], point["cost_s"])
+    cut, rows = found.cut(), round((size - none) / (one - none))
+    return SpeedPoint(rows, size, Speed(cut.low, cut.mid, cut.high), found.interval_percent, found.stable)
+
+
+def _warnings(answer: Answer) -> list[str]:
+    """What the reader must know before believing a figure; figures mark points that are not stable."""
+    host, found = answer.measured.hosts[0], list[str]()
+    if len(answer.scenario.platform.pes) == 1:
+        found.append("this machine has one PE for us: every partition is the same, and no gain can be shown")
+    for one in (host.speed, *host.others.values()):
+        found += [line for line in one["warnings"] if not line.startswith("shape: ") and ": unstable: " not in line]
+    return found
+
+
+def _attained(pieces: Sequence[Piece]) -> list[str]:
+    """What real pieces of the application said of speeds."""
+    off = [f"{one.pe} {wording.signed_percent(one.difference_percent)}" for one in pieces]
+    said = f"Real pieces of the application attained more (+) or less than the band says: {', '.join(off)}."
+    return [said] if off else []
+
+
+def _neighbours(host: MeasuredHost, scenario: Scenario) -> list[str]:
+    """What PEs were seen to lose to each other, or up to which loss none was seen."""
+    if host.neighbours is None:
+        why = "; ".join(host.notes) or "one PE has no neighbour"
+        return [f"What PEs lose to each other was not measured: {why}."]
+    model, pes = NeighboursModel.of(host.neighbours, "neighbours"), len(scenario.platform.pes)
+    if not model.domains:
+        beyond = ", ".join(f"{level} {100 * most:.1f} %" for level, most in model.beyond.items() if most is not None)
+        return [f"No PE was seen to slow another down by more than can be measured here: {beyond}."] if beyond else []
+    n = int(scenario.application.parameters["n"])
+    known = KERNEL in model.kernels
+    kept = model.together_share(KERNEL, matmul.problem_size(n, n // pes), pes) if known else None
+    names = ", ".join(sorted({domain.kind for domain in model.domains}))
+    return [
+        f"PEs slow each other down ({names}): {KERNEL} on all of them keeps {wording.percent(kept, 1)} of its speed."
+    ]

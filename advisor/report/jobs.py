@@ -64,14 +64,13 @@ class SettingFacts:
     times: str
     draw: int
     sizes: str
-    model: str | None
     policy: str | None
 
     @property
     def files(self) -> list[Path]:
         """Those that it names."""
         own = None if self.policy is None else self.policy.partition(":")[0]
-        return [Path(one) for one in (self.platform, self.model, own) if one is not None]
+        return [Path(one) for one in (self.platform, own) if one is not None]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from advisor import wording
 from simulator import blocks, units
 
 if TYPE_CHECKING:
-    from advisor.advise.partition import Partition, Speeds
+    from advisor.advise.partition.result import Partition
+    from advisor.advise.partition.speeds_file import Speeds
     from simulator.models import Diagnosis
 
 Entry = Mapping[str, Any]
@@ -140,12 +141,6 @@ def partition_page(found: "Partition", speeds: "Speeds") -> blocks.Page:
     """Units of each PE, and how good that is."""
     makespan, bound = (wording.duration(time_s) for time_s in (found.makespan_s, found.lower_bound_s))
     verdict = "no partition is better" if found.optimal else f"no partition is below {bound}"
-    said, about = "", found.details
-    if "half_perimeters_ratio" in about:
-        said = (
-            f"{about['rows']} x {about['columns']} matrix: half perimeters {about['half_perimeters']:.6g}, "
-            f"{about['half_perimeters_ratio']:.3f} times their lower bound"
-        )
     listed = zip(found.pes.pe_names(), found.units.tolist(), found.times_s.tolist(), strict=True)
     rows = [(name, f"{count}", wording.duration(time_s)) for name, count, time_s in listed]
     table = blocks.table("", ("PE", "units", "time, predicted"), rows)
@@ -154,7 +149,7 @@ def partition_page(found: "Partition", speeds: "Speeds") -> blocks.Page:
         answer=f"By {found.method} all end within {makespan}, predicted: {verdict}.",
         sections=(blocks.Section("units", "Units", (table,)),),
         command="partition",
-        facts=blocks.pairs({"Rests on": f"speeds of {', '.join(speeds.inputs)}", "Sent": said}),
+        facts=blocks.pairs({"Rests on": f"speeds of {', '.join(speeds.inputs)}"}),
         rows=table,
         warnings=found.warnings,
     )

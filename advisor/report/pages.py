@@ -14,7 +14,7 @@ from advisor.report.simulation import Simulation
 from advisor.report.verification import verification_page
 from advisor.report.whatif import whatif_page
 from advisor.verification.check import Verified
-from advisor.whatif import Findings
+from advisor.whatif.findings import Findings
 from simulator import blocks, documents
 
 READ: Mapping[str, type] = {

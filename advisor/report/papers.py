@@ -211,11 +211,12 @@ def papers_page(found: Reproduced, drawings: Drawings) -> blocks.Page:
         made=found.provenance.made,
         settings="on shipped recordings, nothing was run",
         facts=blocks.pairs({"Figures": cells}),
+        rows=_verdicts(found),
         warnings=found.warnings,
     )
 
 
-def _inventory(found: Reproduced) -> blocks.Section:
+def _verdicts(found: Reproduced) -> blocks.Table:
     rows = [
         [
             f"{name}, {one.number}",
@@ -228,9 +229,12 @@ def _inventory(found: Reproduced) -> blocks.Section:
     ]
     head = ["table", "verdict", "cells within rounding", "worst beyond it", "what it shows"]
     note = "Beyond rounding: in percent of the printed figure, or in points where figures are percentages."
-    shown = blocks.table("Verdict on each", head, rows, text_columns=5, note=note)
+    return blocks.table("Verdict on each", head, rows, text_columns=5, note=note)
+
+
+def _inventory(found: Reproduced) -> blocks.Section:
     meant = blocks.Folded("What the verdicts mean", (blocks.pairs(VERDICTS),))
-    return blocks.Section("inventory", "All tables and figures", (shown, meant))
+    return blocks.Section("inventory", "All tables and figures", (_verdicts(found), meant))
 
 
 def _paper(paper: Paper, drawings: Drawings) -> Iterator[blocks.Block]:

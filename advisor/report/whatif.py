@@ -10,8 +10,7 @@ from advisor import wording
 from advisor.report.origin import timeless_section
 from advisor.report.verdict import verdict
 from advisor.results import Stated
-from advisor.whatif import Findings
-from advisor.whatif.findings import Configured, Diminishing, Front, PointFound
+from advisor.whatif.findings import Configured, Findings, Front, PointFound
 from advisor.whatif.purchases import price_unit, share_text
 from advisor.wording import clean, counted
 from simulator import blocks, plots, units
@@ -49,7 +48,6 @@ def whatif_page(found: Findings, run: tuple[blocks.Command, ...] = ()) -> blocks
         sections=(
             blocks.Section("whatif", "What if", tuple(_grid(found))),
             blocks.Section("upgrades", "Which upgrade pays most", tuple(_upgrades(found))),
-            blocks.Section("sensitivity", "Sensitivity", tuple(_sensitivity(found))),
             blocks.Section("costs", "What it costs", costs),
             blocks.Section("failed", "What failed", tuple(_failed(found))),
             timeless_section(found.provenance),
@@ -137,7 +135,7 @@ def _failed(found: Findings) -> Iterator[blocks.Block]:
 
 
 def _upgrades(found: Findings) -> Iterator[blocks.Block]:
-    """Gains, sorted; how sure that is; diminishing returns."""
+    """Gains, sorted, and how sure that is."""
     shown, alone = _ranked(found)
     if not shown:
         yield blocks.Text("No point has an answer to compare with the scenario as it is.")
@@ -145,21 +143,6 @@ def _upgrades(found: Findings) -> Iterator[blocks.Block]:
         yield blocks.Text(NO_SINGLE)
     if shown:
         yield _gains(found, shown, alone=alone)
-    if found.diminishing:
-        note = (
-            "Each value against the fastest one beyond it, intervals of all pairs together. That no gain is seen does "
-            'not mean that there is none: "at most" is the upper end of its interval.'
-        )
-        note += _other_fields({one.others for one in found.diminishing})
-        head = ("field", "towards what is faster", "no gain is seen", "at most", "1 % at most is left")
-        rows = [_diminishing(one) for one in found.diminishing]
-        yield blocks.table("Where more gains nothing", head, rows, text_columns=5, note=note)
-
-
-def _other_fields(others: set[str]) -> str:
-    """What the other fields were."""
-    said = sorted(others - {""})
-    return f" Other fields {' or '.join(said)}." if said else ""
 
 
 def _gains(found: Findings, shown: Sequence[PointFound], *, alone: bool) -> blocks.Table:
@@ -191,26 +174,6 @@ def _gains(found: Findings, shown: Sequence[PointFound], *, alone: bool) -> bloc
     best = None if most is None else _named(found, found.points[most])
     tag = "pays most alone" if alone else "pays most"
     return blocks.table(f"Predicted gain of {of}", head, rows, best=best, tag=tag, note=note)
-
-
-def _sensitivity(found: Findings) -> Iterator[blocks.Block]:
-    """Percent of makespan per percent of each field; nothing without fields of two numbers."""
-    if not found.elasticity:
-        return
-    rows = []
-    for one in found.elasticity:
-        means = [step.mean or 0.0 for step in one.steps]
-        over = "" if len(means) < 2 else f"{min(means):+.2f} to {max(means):+.2f}"
-        said = wording.with_interval(one.here, "", signed=True)
-        rows.append([one.field, said, f"{one.here.begin} to {one.here.to}", over])
-    note = (
-        "Elasticity: so many percent of makespan for one percent more of the field, with its "
-        f"{wording.level_text(found.drawn.level)} interval; -1 is as good as it gets for a speed that "
-        "everything waits for, 0 means that it does not matter."
-    )
-    note += _other_fields({one.others for one in found.elasticity})
-    head = ["field", "% makespan per %", "between", "over single steps"]
-    yield blocks.table("Predicted elasticity of each field", head, rows, note=note)
 
 
 def _front_blocks(found: Findings, front: Front) -> blocks.Block:
@@ -425,15 +388,6 @@ def _chance(found: Findings, point: PointFound) -> str:
     if point.point not in found.ties:
         return said
     return f"{said} (tie)" if share is not None and LITTLE <= share <= 1 - LITTLE else "tie"
-
-
-def _diminishing(one: Diminishing) -> list[str]:
-    """A field, the values looked at, beyond which one no gain is seen, the most that may still be there, and 1 %."""
-    beyond = "every step gains" if one.beyond is None else f"beyond {one.beyond}"
-    high = None if one.rest is None else one.rest.high
-    most = wording.NOTHING if high is None else f"{100 * max(0.0, high - 1):.2g} %"
-    little = wording.NOTHING if one.little_beyond is None else f"beyond {one.little_beyond}"
-    return [one.field, f"{one.begin} to {one.to}", beyond, most, little]
 
 
 def _per_price(found: Findings, point: PointFound) -> list[str]:

@@ -7,6 +7,5 @@ PAPERS = ("allocation", "apexmap", "characterisation", "gbbp", "scopred")
 """Modules of this package.
 
 Each has `CITATION`, `MISPRINTS`, `reproduce(folder)`, which computes its tables and draws into the folder, if there is
-one, `text(result)` for the terminal, and `inventory(result)`: all its tables and figures compared with ours, what
-cannot be had and why.
+one, and `inventory(result)`: all its tables and figures compared with ours, what cannot be had and why.
 """

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from advisor.report.papers import PERCENT, REPEATED, Cell, Compared
-from advisor.report.text import aligned
 from advisor.reproduce.comparison import defined, given, half_of_last_digit, judged, lost, shipped_rows
 from simulator import files
 
-TITLE = "Process allocation for unmodified programs (Kishimoto and Ichikawa)"
 RECORDED = "papers/allocation_study.json"
 """Choices on a surrogate cluster as they once came out for 100 seeds, which takes minutes."""
 SIZES = {
@@ -74,7 +72,6 @@ def reproduce(_folder: Path | None = None) -> Document:
     recorded = files.read_json(files.shipped("scenarios", RECORDED))
     return {
         "paper": "allocation",
-        "title": TITLE,
         "tables": [_choice(row) for row in rows],
         "orderings": _orderings(_rows("measured_points"), rows),
         "construction": [_construction(name) for name in PRINTED_RUNS],
@@ -82,68 +79,6 @@ def reproduce(_folder: Path | None = None) -> Document:
         "seeds": recorded["seeds"],
         "surrogate": list(recorded["surrogate"]),
     }
-
-
-def text(result: Document) -> str:
-    """The tables, then regret and cost on the surrogate."""
-    choices = [
-        [
-            f"{row['table']} {row['set']}",
-            *(",".join(map(str, row[name])) for name in ("chosen", "best")),
-            f"{row['size']}",
-            *(f"{row[by][name]:.3f}" for name in ("estimate", "regret") for by in ("computed", "paper")),
-            "" if row["agrees"] else "differs",
-        ]
-        for row in result["tables"]
-    ]
-    runs = [
-        [
-            row["set"],
-            f"{row['runs']}",
-            f"{row['paper_runs']}",
-            f"{row['cost_s']:.1f}",
-            f"{row['paper_cost_s']:.1f}",
-        ]
-        for row in result["construction"]
-    ]
-    found, paper = result["candidates"]["found"], result["candidates"]["paper"]
-    head = ["table", "chosen", "best", "N", "estimate", "printed", "regret", "printed", ""]
-    lines = [
-        result["title"],
-        "",
-        "errors against the best measured time, printed and from the printed times (P1,M1,P2,M2)",
-        *aligned(head, choices, left=3),
-        "",
-        *_ordering_lines(result["orderings"]),
-        "",
-        *aligned(["construction", "runs", "paper", "measured s", "paper"], runs),
-        f"configurations to choose from: {found} (paper {paper})",
-    ]
-    return "\n".join([*lines, "", *_study_lines(result["surrogate"], seeds=result["seeds"])])
-
-
-def _study_lines(cases: Sequence[Document], *, seeds: int) -> list[str]:
-    """Regret by size, mean / worst in percent, and what the runs cost."""
-    sizes = list(cases[0]["regret_percent"])
-    found = [
-        f"surrogate cluster, {seeds} seeds: regret in %, mean / worst;",
-        "estimate: of the chosen configuration against its true time in %, mean (least to most)",
-        "goal for pooled on NS: mean 2, worst 12 with two kinds, mean 7.4 with three",
-        "published: Basic 0 to 3.6, NL 0 to 4.3, NS 28 to 82 from N = 3200 on; with three kinds 13.6 to 31.5",
-    ]
-    for count, truth in dict.fromkeys((case["kinds"], case["truth"]) for case in cases):
-        rows = []
-        for case in cases:
-            if (case["kinds"], case["truth"]) == (count, truth):
-                pairs = [f"{one['mean']:.1f} / {one['worst']:.1f}" for one in case["regret_percent"].values()]
-                pairs.append(f"{case['mean_regret_percent']:.1f} / {case['worst_regret_percent']:.1f}")
-                error = case["estimate_percent"]
-                shown = f"{error['mean']:+.0f} ({error['low']:+.0f} to {error['high']:+.0f})"
-                numbers = [f"{case['seeds']}", f"{case['runs']}", f"{case['cost_s']:.0f}"]
-                rows.append([case["set"], case["method"], *numbers, *pairs, shown])
-        head = ["set", "method", "seeds", "runs", "cost s", *sizes, "all", "estimate"]
-        found += ["", f"{count} kinds, truth {truth}", *aligned(head, rows, left=2)]
-    return found
 
 
 def _choice(row: dict[str, str]) -> Document:
@@ -198,17 +133,6 @@ def _construction(name: str) -> Document:
 
 def _configuration(row: dict[str, str], prefix: str = "") -> list[int]:
     return [int(row[f"{prefix}{name}"]) for name in ("p1", "m1", "p2", "m2")]
-
-
-def _ordering_lines(orderings: list[Document]) -> list[str]:
-    lines = ["measured, fastest first"]
-    for row in orderings:
-        shown = " < ".join(
-            f"{','.join(map(str, configuration))}: {seconds:g} s"
-            for configuration, seconds in zip(row["configurations"], row["measured_s"], strict=True)
-        )
-        lines.append(f"{row['size']:>6}  {shown}{'' if row['agrees'] else '  (the tables name another best)'}")
-    return lines
 
 
 def _rows(name: str) -> Rows:

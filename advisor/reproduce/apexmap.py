@@ -4,22 +4,15 @@ The paper prints the models and how they are fitted (sum of squared errors, resi
 no parameters of any system. Cells (M, alpha, L) are left out of the fits in turn, which judges them.
 """
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from advisor.report.papers import REPEATED, Cell, Compared
-from advisor.report.text import aligned
 from advisor.reproduce.comparison import judged
-from simulator import documents, files, plots
+from simulator import files, plots
 from simulator.calibration import MemoryFit, fit_memory, read_memory_times
 from simulator.models import MemoryModel
 
-TITLE = "Apex-MAP (Strohmaier), table 2: models of the average time per data access"
 SHIPPED = "papers/apexmap_two_core_vm.csv"
-EXPLAINED = (
-    "T = sum over levels of (P_k - P_(k-1)) * (l_k + g_k*(L-1)) / L, P_k = min(1, c_k/M)^alpha; sizes c_k fitted too",
-    "SSE and errors of the fit; held out: mean and largest relative error on cells left out of the fit in turn",
-)
 CITATION = (
     "E. Strohmaier: Performance models for the average time per data access of Apex-MAP (CTWatch, November 2006 B)"
 )
@@ -30,61 +23,18 @@ LATENCIES, GAPS = (2e-9, 80e-9), (1e-9, 3e-9)
 WORD_BYTES = 8.0
 
 
-@dataclass(frozen=True)
-class Fitted(documents.Record):
-    """Every model's fit to the recorded times, its errors, and a figure for each."""
-
-    fit: MemoryFit = field(metadata=documents.FLAT)
-    figures: tuple[str, ...] = field(default_factory=tuple)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Of the fits."""
-        return self.fit.warnings
-
-
-def reproduce(folder: Path | None = None) -> Fitted:
+def reproduce(folder: Path | None = None) -> MemoryFit:
     """Every model's fit to the recorded times, and its errors.
 
     `folder`: where a figure for each model goes; None for nowhere.
     """
     fit = fit_memory(read_memory_times(files.shipped("scenarios", SHIPPED)))
-    return Fitted(fit, () if folder is None else tuple(_draw(fit, folder)))
+    if folder is not None:
+        _draw(fit, folder)
+    return fit
 
 
-def text(result: Fitted) -> str:
-    """The models for the terminal."""
-    found = result.fit.file
-    rows = [
-        [
-            f"{model.name}{', chosen' if model.name == found.chosen else ''}",
-            *(f"{value:.3g}" for value in (model.sse, model.relative_sse)),
-            *(f"{value:.1%}" for value in (model.mean_relative_error, model.max_relative_error)),
-            *("-" if value is None else f"{value:.1%}" for value in (model.held_out_mean, model.held_out_max)),
-            "yes" if model.physical else "no",
-        ]
-        for model in found.models
-    ]
-    head = ["model", "SSE, s^2", "relative", "mean", "max", "held out", "max", "physical"]
-    lines = [TITLE, f"{len(result.fit.selection.points)} cells on a shipped table", *EXPLAINED, *aligned(head, rows)]
-    for model in found.models:
-        lines.append(f"{model.name}:")
-        for level in model.parameters:
-            capacity, error = level.capacity_bytes, level.capacity_bytes_error
-            size = "" if capacity is None else f"c = {capacity / 1024:.4g} KiB {_error(capacity, error)}, "
-            latency = f"l = {1e9 * level.latency_s:.3g} ns {_error(level.latency_s, level.latency_s_error)}"
-            gap = f"g = {1e9 * level.gap_s:.3g} ns {_error(level.gap_s, level.gap_s_error)}"
-            lines.append(f"    {size}{latency}, {gap}")
-    lines += [f"not physical: {model.name}: {fault}" for model in found.models for fault in model.faults]
-    for one in found.comparison:
-        nearest = one.nearest_fitted_bytes
-        fitted = "no fitted capacity" if nearest is None else f"nearest fitted {nearest / 1024:.4g} KiB"
-        lines.append(f"{one.name}: the system reports {one.reported_bytes / 1024:.4g} KiB, {fitted}")
-    lines += [f"figure: {path}" for path in result.figures]
-    return "\n".join([*lines, *(f"warning: {line}" for line in found.warnings)])
-
-
-def _draw(fit: MemoryFit, folder: Path) -> list[str]:
+def _draw(fit: MemoryFit, folder: Path) -> None:
     """A figure for each model that is physical."""
     points = fit.selection.points
     columns = {
@@ -93,31 +43,21 @@ def _draw(fit: MemoryFit, folder: Path) -> list[str]:
         "L": points.run_words,
         "time_per_word_s": points.time_s,
     }
-    paths = []
     for one in fit.selection.candidates:
-        if not one.physical or one.held_out_s is None:
-            continue
-        path = folder / f"{one.name.replace(',', '').replace(' ', '-')}.svg"
-        error = abs(one.held_out_s / points.time_s - 1).mean()
-        title = f"{one.name}: {error:.1%} mean error on cells left out in turn"
-        plots.memory_fit(columns, one.held_out_s, title=title).save(path)
-        paths.append(str(path))
-    return paths
+        if one.physical and one.held_out_s is not None:
+            error = abs(one.held_out_s / points.time_s - 1).mean()
+            title = f"{one.name}: {error:.1%} mean error on cells left out in turn"
+            drawn = plots.memory_fit(columns, one.held_out_s, title=title)
+            drawn.save(folder / f"{one.name.replace(',', '').replace(' ', '-')}.svg")
 
 
-def _error(value: float, error: float | None) -> str:
-    if error is None or not value:
-        return "(not determined)"
-    return f"+-{abs(error / value):.0%}"
-
-
-def inventory(result: Fitted) -> list[Compared]:
+def inventory(result: MemoryFit) -> list[Compared]:
     """The models' formulas, and their fits, of which the paper prints none."""
-    found = result.fit.file
+    found = result.file
     fits = ", ".join(f"{one.name} {100 * one.held_out_mean:.0f} %" for one in found.models if one.held_out_mean)
     because = (
         "The paper prints no parameter and no error of any system. Fitted to "
-        f"{len(result.fit.selection.points)} cells of a shipped table, mean errors on cells held out: {fits}. "
+        f"{len(result.selection.points)} cells of a shipped table, mean errors on cells held out: {fits}. "
         f"Chosen: {found.chosen}."
     )
     return [

@@ -16,16 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from advisor.report.papers import PERCENT, REPEATED, Cell, Compared
-from advisor.report.text import aligned
 from advisor.reproduce import characterisation_study
 from advisor.reproduce.comparison import defined, given, judged, lost, published, shipped_rows
-from simulator import files, load_scenario, load_seg, plots, run, units
+from simulator import files, load_scenario, load_seg, plots, run
 from simulator.calibration import CalibratedNetwork, fit_network_table
 from simulator.characterisation import total_ruv
 from simulator.models import CostVector, error_statistics
 
-TITLE = "Characterisation (Papaefstathiou et al.)"
-COMMUNICATION = "section 4.2, communication: equation 5"
 CHAIN = "chain"
 NODE_TIMES = "papers/warwick_node_times.csv"
 
@@ -49,10 +46,6 @@ LACKING = {
     "CT": "a measurement on the Parsytec",
     "POC": "flops of edge, vinit, srf and result (degree 5 polynomial over 0 to 100) are not printed",
 }
-COPY_SLIP = (
-    "as printed: at 128 processors sorting repeats the three errors of integration, probably a slip; "
-    "table 7 has them in"
-)
 ERROR_KEYS = ("kernel", "processors", "method")
 SHIPPED = {
     CHAIN: "papers/characterisation_chain.csv",
@@ -66,11 +59,6 @@ WHAT = {
     "pipe": "pipes between two processes",
     "tcp": "TCP over loopback between two processes",
 }
-EXPLAINED = (
-    "equation 5: alpha + d*(beta + tau*(l + h)) up to l = p, beyond it",
-    "alpha + d*(beta + tau*p) + (l/p - 1)*(alpha2 + beta + tau*p), for l bytes over d hops",
-    "held out: relative errors at sizes that the form was not fitted to, a tenth of them left out at a time",
-)
 SCENARIOS = {"matmul": "papers/warwick-matmul.yaml", "sorting": "papers/warwick-sort.yaml"}
 TIMED = "ct"
 GRID_ROWS = {2: 1, 4: 2, 8: 2, 16: 4, 32: 4, 64: 8, 128: 8}
@@ -173,38 +161,6 @@ def flop_rate(times_us: Mapping[tuple[str, ...], float]) -> FlopRate:
     return FlopRate(STATED_MFLOPS, float(rates[best]), len(nodes), *counts, flops)
 
 
-def table_lines(found: Reproduced) -> list[str]:
-    """The tables as text."""
-    rate, shown = found.flop_rate, [f"{cell.ours:.2f} ({cell.printed:.2f})" for cell in found.statistics]
-    statistics = [[method, *shown[place * 6 : place * 6 + 6]] for place, method in enumerate(METHODS)]
-    nodes = [
-        [
-            *where,
-            "POC",
-            f"{cell.ours:.2f} ({cell.printed:.1f})",
-            f"{'agrees' if cell.within_rounding else 'differs'}: {reason}",
-        ]
-        for (where, (_, reason)), cell in zip(FLOPS.items(), found.node_times, strict=True)
-    ]
-    agreed = sum(cell.within_rounding or False for cell in found.statistics)
-    return [
-        f"table 7, from the 21 errors per method: {agreed} of {len(found.statistics)} entries to 0.01",
-        *aligned(["method", *(name.replace("_", " ") for name in STATISTICS)], statistics),
-        f"  {COPY_SLIP}",
-        "",
-        "node times (first table 6) that can be inferred: computed, (printed), in microseconds",
-        *aligned(["kernel", "node", "method", "time", "verdict"], nodes, left=5),
-        (
-            f"  with R = {rate.stated_mflops} Mflop/s as stated {rate.whole_at_stated} of {rate.nodes} POC "
-            f"times are whole numbers of flops, with {rate.implied_mflops:g} {rate.whole_at_implied}: the "
-            "printed times seem to be made with that rate"
-        ),
-        "",
-        "not reproduced:",
-        *(f"  {method}: {reason}" for method, reason in LACKING.items()),
-    ]
-
-
 def reproduce(folder: Path | None = None) -> Reproduced:
     """Compute the paper's tables, judge the recorded study of the methods, and fit all forms of message times.
 
@@ -238,57 +194,6 @@ def fitted(what: str, calibrated: CalibratedNetwork) -> Medium:
     return Medium(what, calibrated, tuple(rows))
 
 
-def text(result: Reproduced) -> str:
-    """The tables, the study, and errors of all forms per medium, parameters and jump of equation 5."""
-    lines = [TITLE, "", *table_lines(result), "", *_simulated_lines(result.simulated), ""]
-    lines += characterisation_study.lines(result.study)
-    lines += ["", f"{COMMUNICATION}; shipped recordings of a two-core virtual machine", *EXPLAINED]
-    for entry in result.communication.values():
-        lines += ["", *medium_lines(entry)]
-    return "\n".join(lines)
-
-
-def medium_lines(entry: Medium) -> list[str]:
-    """Errors of all forms, parameters and jump of equation 5."""
-    found = entry.fits.file
-    sizes = found.points["bytes"]
-    rows, faults = [], []
-    for form in found.models:
-        if form.fitted_numbers is None:
-            faults.append(f"  {form.name} not fitted: {'; '.join(form.faults)}")
-            continue
-        name = form.name + (" *" if form.name == found.chosen else "")
-        errors = (form.mean_relative_error, form.max_relative_error, *vars(form.held_out).values())
-        rows.append([name, f"{form.fitted_numbers}", *map(_percent, errors)])
-        faults += [f"  {form.name} is not physical: {'; '.join(form.faults)}"] if form.faults else []
-    packetised = next(form for form in found.models if form.name == "packetised")
-    values = [
-        f"{one.name} not known" if one.value is None else f"{one.name} {one.value:.3g} {one.unit}"
-        for one in packetised.parameters
-    ]
-    lines = [
-        f"{entry.what}: {len(sizes)} points, {units.show_size(min(sizes))} to {units.show_size(max(sizes))}",
-        *aligned(["model", "numbers", "mean", "max", "held out", "max"], rows),
-        *faults,
-        f"  equation 5: {', '.join(values)}",
-    ]
-    jumps = [f"{units.show_duration(jump.jump_s)} over {jump.hops:g} hops" for jump in found.jump or ()]
-    if found.jump:
-        shown = ", ".join(dict.fromkeys((jumps[0], jumps[-1])))
-        lines.append(f"  its jump -d*tau*h at l = p = {found.jump[0].bytes:.4g} B: {shown}")
-    if len(entry.by_hops) > 1:
-        rows = [
-            ["equation 5", *(_percent(row.equation_5) for row in entry.by_hops)],
-            ["chosen", *(_percent(row.chosen) for row in entry.by_hops)],
-        ]
-        lines += aligned(["hops", *(f"{row.hops:g}" for row in entry.by_hops)], rows)
-    return [*lines, *(f"  warning: {line}" for line in found.warnings)]
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
-
-
 def simulated_errors(processors: tuple[int, ...] = tuple(GRID_ROWS)) -> Iterator[Cell]:
     """Errors due to the resource models, by kernel, number of processors and method.
 
@@ -318,19 +223,6 @@ def makespan_s(kernel: str, processors: int, method: str) -> float:
     """Of the kernel's scenario on so many transputers, with the node times of a method."""
     path = files.shipped("scenarios", SCENARIOS[kernel])
     return float(run(load_scenario(path, changes=changes(kernel, processors, method))).makespan_s[0, 0])
-
-
-def _simulated_lines(found: Sequence[Cell]) -> list[str]:
-    """The errors as text, each with the (printed) one."""
-    rows: dict[str, list[str]] = {}
-    for cell in found:
-        rows.setdefault(cell.where, []).append(f"{cell.ours:.1f} ({cell.printed:.1f})")
-    off = [abs(cell.difference or 0.0) for cell in found]
-    return [
-        "errors due to the resource models (second table 6), simulated from the node times, (printed), in percent",
-        *aligned(["kernel", *METHODS], [[where, *own] for where, own in rows.items()]),
-        f"  {sum(off) / len(off):.1f} points off on average, {max(off):.1f} at most; messages are ours",
-    ]
 
 
 def inventory(result: Reproduced) -> list[Compared]:

@@ -9,7 +9,6 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from advisor.report.text import aligned
 from advisor.reproduce.comparison import in_order
 from simulator.calibration import read_shipped_table
 from simulator.models import ErrorStatistics, error_statistics
@@ -129,37 +128,6 @@ def finding(taught: Statistics, untaught: Statistics) -> list[str]:
         "overlapped but two units, which its equation 7 takes off; ICC here takes off all that overlaps within a loop"
     )
     return said
-
-
-def lines(found: Study) -> list[str]:
-    """The study compared with the paper's table 7."""
-    kernels = in_order(row.kernel for row in found.errors)
-    points = {(row.kernel, row.n) for row in found.errors}
-    rows = []
-    for method, one in found.taught.items():
-        other = found.untaught[method]
-        interval, apart = _interval(one), _interval(other)
-        numbers = [_number(value) for value in (one.mean, one.standard_deviation, one.min, one.max)]
-        paper = f"{PAPER[method]:.1f}" if method in PAPER else "-"
-        rows.append([method, paper, *numbers, interval, _number(other.mean), apart])
-    of_mean = "90 % of the mean"
-    means = [
-        [kernel, *(f"{own.get(method, float('nan')):.1f}" for method in MODELS)]
-        for kernel, own in found.by_kernel.items()
-    ]
-    return [
-        f"the same study on shipped recording, two-core virtual machine: {', '.join(kernels)}, {len(points)} points",
-        "  size of the error due to the resource model alone, in percent, at sizes that taught nothing",
-        f"  (component timing itself is off by {found.component_timing.mean:.1f} on average)",
-        *aligned(["method", "paper", "mean", "sd", "min", "max", of_mean, "kernel untaught", of_mean], rows),
-        *(
-            f"  {name}: at most {bound.percent:g} % asked for: {'kept' if bound.kept else 'missed'}"
-            for name, bound in found.bounds.items()
-        ),
-        *aligned(["mean by kernel", *MODELS], means),
-        "finding:",
-        *(f"  {line}" for line in found.finding),
-    ]
 
 
 def _statistics(errors: Iterable[tuple[str, float]]) -> Statistics:

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advisor.report.papers import REPEATED, Cell, Compared
-from advisor.report.text import aligned
 from advisor.reproduce.comparison import defined, lost
-from simulator import LoadTrace, files, plots, read_trace, units
+from simulator import LoadTrace, files, plots, read_trace
 from simulator.calibration.bands import BuiltBand, CutRule, ReplaySource, build, read_recorded_sizes
 from simulator.load_traces import StudyRow, load_study
 from simulator.models import regular_step
@@ -148,27 +147,6 @@ def held_out(source: ReplaySource) -> Floats:
     return np.sort(np.concatenate([a + (b - a) * share, a * (b / a) ** share]))
 
 
-def _table_lines(kernels: Mapping[str, Mapping[str, Score]]) -> list[str]:
-    """The table for the terminal."""
-    rows = [
-        [
-            kernel,
-            method,
-            f"{row.speedup_over_grid:.1f}",
-            f"{row.points}",
-            f"{row.mean_error_percent:.1f} %",
-            f"{row.max_error_percent:.1f} %",
-        ]
-        for kernel, methods in kernels.items()
-        for method, row in methods.items()
-    ]
-    return [
-        f"GBBP, Table 1 on recorded speeds ({HELD_OUT} held-out sizes)",
-        *aligned(["kernel", "method", "speedup", "points", "mean error", "max error"], rows, left=2),
-        *(f"  {kernel}: {_paper_line(kernel)}" for kernel in kernels),
-    ]
-
-
 def reproduce(folder: Path | None = None) -> Reproduced:
     """The paper's Table 1 on recorded speeds, and its load-function study.
 
@@ -176,26 +154,6 @@ def reproduce(folder: Path | None = None) -> Reproduced:
     """
     trace = read_trace(files.shipped("traces", SHIPPED))
     return Reproduced(recorded_table(folder), trace.end_s, tuple(study(trace)))
-
-
-def text(result: Reproduced) -> str:
-    """Table and study for the terminal."""
-    lines = [
-        *_table_lines(result.table_1),
-        "",
-        f"GBBP, load functions: {SHIPPED}, {units.show_duration(result.duration_s)} of recorded load",
-        f"(paper: best with a window of {WINDOW} and a history of {PAPER_HISTORY} one-minute loads)",
-    ]
-    for part in result.studies:
-        lines += ["", f"step {units.show_duration(part.step_s)}, window {part.window}"]
-        rows = [[f"{row.history}", f"{row.hit_ratio:.1%}", f"{row.area_s:.4g}"] for row in part.rows]
-        lines += aligned(["history", "hit ratio", "area, load x s"], rows, left=0)
-    return "\n".join(lines)
-
-
-def _paper_line(kernel: str) -> str:
-    found = ", ".join(f"{name} {speedup} ({count} points)" for name, (speedup, count) in PAPER_SPEEDUPS[kernel].items())
-    return f"the paper's GBBP: {found}; it states no error"
 
 
 def study(trace: LoadTrace) -> Iterator[Studied]:

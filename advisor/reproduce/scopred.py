@@ -11,11 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from advisor.report.papers import PERCENT, RELATIVE_TO, Cell, Compared
-from advisor.report.text import aligned
 from advisor.reproduce.comparison import defined, given, in_order, judged, shipped_rows
 from simulator.models import RuntimeModel, fit, make_runs
 
-TITLE = "ScoPred: run times predicted from history"
 PARAMETERS = ("N", "P", "Q")
 LEVEL = 0.9
 """Of the default method's intervals."""
@@ -144,40 +142,6 @@ def reproduce(_folder: Path | None = None) -> Reproduced:
         for number in in_order(cell.table for cell in honest)
     ]
     return Reproduced(tuple(cells), tuple(tables), _overall(tables, _summary("", honest)))
-
-
-def text(result: Reproduced) -> str:
-    """The cells side by side, then the errors per table."""
-    rows = [
-        [
-            cell.name,
-            *(str(cell.at.get(name, "")) for name in PARAMETERS),
-            *(f"{time_s:.2f}" for time_s in (cell.observed_s, *(cell.said[by].time_s for by in SAYING))),
-            " to ".join(f"{end:.2f}" for end in cell.said["default"].prediction_s or ()),
-        ]
-        for cell in result.cells
-    ]
-    errors = [
-        [
-            one.name,
-            *(f"{one.errors[by].mean_percent:.1f} / {one.errors[by].worst_percent:.1f}" for by in SAYING),
-            ", ".join(f"{by} {one.errors[by].inside}" for by in SAYING) + f" of {one.count}",
-        ]
-        for one in (*result.tables, result.overall)
-    ]
-    half = result.overall.errors["default"].median_half_width_percent
-    return "\n".join(
-        [
-            TITLE,
-            "",
-            *aligned(["case", *PARAMETERS, "observed", *SAYING, "90 % interval"], rows),
-            "",
-            "error in %, mean / worst, and how many observed means lie in intervals of 95, 95, 90 %",
-            *aligned(["", *SAYING, "observed mean in"], errors),
-            "",
-            f"median half-width of the default's 90 % prediction intervals: {half:.1f} % of the prediction",
-        ]
-    )
 
 
 def _case(case: str, training: Rows, targets: Rows) -> Iterator[Prediction]:

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from advisor.advise.export import ranks_of
 from advisor.results import Application, Provenance, application_of
 from advisor.verification.applications import LIMIT_S, CommandRuns, ProgramRuns, RealApplication
-from advisor.verification.interleaved import LEAST_REPETITIONS, Loads, Verification, run_interleaved
+from advisor.verification.interleaved import LEAST_REPETITIONS, Loads, Verification, even_starts, run_interleaved
 from advisor.verification.places import Places, places_on
 from advisor.verification.residuals import Bias, Residual, bias_of, residuals
-from advisor.verification.starts import even_starts
 from simulator import (
     CalibrationError,
     Configuration,

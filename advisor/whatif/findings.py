@@ -1,6 +1,5 @@
-"""What a what-if answers: each point against the base, sensitivity to each field, fronts of cost, what pays most."""
+"""What a what-if answers: each point against the base, fronts of cost, what pays most."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -94,42 +93,6 @@ class PointFound:
 
 
 @dataclass(frozen=True)
-class Diminishing:
-    """From which value of a field on no further one is faster beyond noise."""
-
-    field: str
-    others: str
-    begin: str = dataclasses.field(metadata=documents.named("from"))
-    to: str
-    beyond: str | None
-    rest: Ends | None
-    """How much there may still be: no gain seen does not mean none."""
-    little_beyond: str | None
-    """Beyond it no more than 1 % is left."""
-
-
-@dataclass(frozen=True)
-class Slope:
-    """Percent of makespan per percent of a field between two of its values."""
-
-    begin: str = dataclasses.field(metadata=documents.named("from"))
-    to: str
-    mean: float | None
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True)
-class Elasticity:
-    """Percent of makespan per percent of a field: about what the scenario has, and step by step."""
-
-    field: str
-    others: str
-    here: Slope
-    steps: tuple[Slope, ...]
-
-
-@dataclass(frozen=True)
 class Front:
     """Points that none beats in both makespan and cost."""
 
@@ -166,9 +129,7 @@ class Findings:
     single: tuple[int, ...]
     """Points that change one field that can be bought or chosen, the largest gain first."""
     not_ranked: tuple[str, ...]
-    """Fields that can be neither bought nor chosen, such as the problem's size: shown as sensitivity alone."""
-    diminishing: tuple[Diminishing, ...]
-    elasticity: tuple[Elasticity, ...]
+    """Fields that can be neither bought nor chosen, such as the problem's size."""
     fronts: tuple[Front, ...]
     failed: int
     spent: Mapping[str, Any]

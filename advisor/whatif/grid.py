@@ -47,11 +47,6 @@ class Field(documents.Record):
         """Whether all stops are numbers."""
         return all(stop.value is not None for stop in self.stops)
 
-    @property
-    def as_is(self) -> int | None:
-        """The stop that is what the scenario has, if there is one."""
-        return next((place for place, stop in enumerate(self.stops) if stop.as_is), None)
-
 
 @dataclass(frozen=True)
 class Grid:
@@ -60,16 +55,6 @@ class Grid:
     fields: tuple[Field, ...]
     places: NDArray[np.int64] = field(metadata=documents.named("points"))
     """The number of each point; (stop of the first field, of the second, ...)."""
-
-    def where(self, point: int) -> tuple[int, ...]:
-        """The stops of a point."""
-        return tuple(int(place) for place in np.argwhere(self.places == point)[0])
-
-    def along(self, field: int, at: Sequence[int]) -> NDArray[np.int64]:
-        """Points along a field, the other ones as at a place of the grid; (stop,)."""
-        index: list[Any] = list(at)
-        index[field] = slice(None)
-        return np.asarray(self.places[tuple(index)])
 
 
 def grid_of(plan: Plan, before: Mapping[str, Any]) -> Grid:

@@ -17,7 +17,6 @@ from advisor.whatif.findings import Configured, Cost, Energy, Findings, Front, P
 from advisor.whatif.grid import differing, grid_of
 from advisor.whatif.outcomes import Outcomes, outcomes_of
 from advisor.whatif.purchases import bought_of, read_purchases
-from advisor.whatif.sensitivity import by_size, diminishing, elasticity, lines_of
 from advisor.whatif.sentences import sentence
 from simulator import ApportionError, dump_scenario, interval_note, intervals, read_template, ties
 from simulator.experiments.sweep import Plan, Swept
@@ -45,8 +44,6 @@ def findings_of(swept: Swept, buy: str | None = None) -> Findings:
     faster = [one for one in points if one.together is not None and (one.together.low or 0.0) > 1]
     pays = [one for one in faster if one.gain is not None and one.gain.mean > 1 + MARGIN]
     most, alone = _most(pays), _most([one for one in pays if len(one.differs) == 1])
-    fastest = _most([one for one in points if one.best is not None and one.chosen])
-    lines = lines_of(grid, outcomes, _number(fastest))
     others = {path for path in before if not can_be_chosen(path, _application(plan))}
     found = Findings(
         format=1,
@@ -65,12 +62,6 @@ def findings_of(swept: Swept, buy: str | None = None) -> Findings:
         nearly=None if most is None else _number(_simplest(points, most)),
         single=(),
         not_ranked=tuple(sorted(others)),
-        diminishing=tuple(
-            less
-            for line in lines
-            if not set(line.field.split(" with ")) & others and (less := diminishing(line, outcomes)) is not None
-        ),
-        elasticity=tuple(by_size([slope for line in lines if (slope := elasticity(line, outcomes)) is not None])),
         fronts=tuple(fronts),
         failed=len(swept.failed),
         spent=swept.spent,

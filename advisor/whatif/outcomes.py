@@ -157,26 +157,6 @@ def gains(
     return _rows(np.mean(base_s, axis=-1) / np.mean(others_s, axis=1), found)
 
 
-def product_of_means(
-    powers: Floats, makespans_s: Floats, how: How, *, comparisons: int = 1
-) -> tuple[float, float, float]:
-    """The logarithm of a product of powers of mean makespans, and the ends of its interval (delta method).
-
-    The ends are NaN where replications tell none.
-
-    `powers`: (row,); 1 and -1 make a ratio.
-    `makespans_s`: (row, replication), paired.
-    `comparisons`: as for `gains`.
-    """
-    means = np.mean(makespans_s, axis=1)
-    log = float(powers @ np.log(means))
-    moved = powers @ (makespans_s / means[:, np.newaxis]) - powers.sum()  # its mean is 0, and it varies as the product
-    # An interval is judged by the size of what it is of: around 1, not around 0.
-    held = together(how.level, comparisons)
-    found = intervals.of_mean(1 + moved[np.newaxis], how.truths, level=held, deterministic=how.deterministic)
-    return log, log + float(found.low[0]) - 1, log + float(found.high[0]) - 1
-
-
 def times(ends: Ends, factor: float) -> Ends:
     """So many times a value and the ends of its interval."""
     return Ends(*(None if end is None else factor * end for end in (ends.mean, ends.low, ends.high)))

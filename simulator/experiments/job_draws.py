@@ -16,8 +16,6 @@ from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError, meant
 from simulator.programs.streams.stream import Stream
 
-__all__ = ["DRAWS", "SHAKEN_S", "WEEK_S", "DrawKind", "Drawn", "draw_of", "shaken", "units_of", "users", "weeks"]
-
 DrawKind = Literal["shaken", "weeks", "users"]
 DRAWS: tuple[DrawKind, ...] = get_args(DrawKind)
 WEEK_S = 7 * 86400.0

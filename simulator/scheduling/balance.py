@@ -32,8 +32,6 @@ from simulator.scheduling.repartition import (
     settle,
 )
 
-__all__ = ["Balancer", "Band", "Outlook", "Rule", "State", "begin", "c_files", "decide", "restore", "save"]
-
 When = Literal["gain", "threshold", "every"]
 WHEN: tuple[When, ...] = ("every", "threshold", "gain")
 MOST_UNITS = 10**12

@@ -13,33 +13,6 @@ from math import sqrt
 from simulator.base.errors import SimulationError
 from simulator.programs.columns import RULES, SelfScheduling
 
-__all__ = [
-    "AF",
-    "AWF_B",
-    "FAC",
-    "FAC2",
-    "GSS",
-    "SS",
-    "STATIC",
-    "TSS",
-    "af",
-    "awf_b",
-    "begin",
-    "decide",
-    "fac",
-    "fac2",
-    "finish",
-    "finished_af",
-    "finished_awf",
-    "first_unit",
-    "gss",
-    "largest",
-    "number_of",
-    "ss",
-    "static",
-    "tss",
-]
-
 Notes = list[float]
 STATIC, SS, GSS, TSS, FAC, FAC2, AWF_B, AF = range(len(RULES))
 

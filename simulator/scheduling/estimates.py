@@ -10,8 +10,6 @@ from simulator.base.documents import Data
 from simulator.base.errors import ScenarioError, meant
 from simulator.programs.streams.stream import Stream
 
-__all__ = ["CORRECTIONS", "SOURCES", "STEPS_S", "Estimates", "JobTimes"]
-
 Source = Literal["limit", "exact", "last-two", "given"]
 Correction = Literal["steps", "limit", "quantile"]
 SOURCES: tuple[Source, ...] = ("limit", "exact", "last-two", "given")

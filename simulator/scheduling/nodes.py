@@ -9,8 +9,6 @@ from simulator.base.arrays import Flags, Floats, Ints
 from simulator.base.errors import ScenarioError, meant
 from simulator.scheduling.profiles import Hole, Profile, Span
 
-__all__ = ["NO_LIMIT_MIB", "JobNodes", "JobPartition", "NodePlaces", "NodeRequests", "Reservation"]
-
 NO_LIMIT_MIB = 2**40
 """Memory of a node that limits nobody: more than all jobs ask for, and sums of it stay whole numbers of 64 bits."""
 

@@ -14,8 +14,6 @@ from typing import Any
 
 from simulator.base.errors import MALFORMED, ApportionError, ScenarioError
 
-__all__ = ["OwnDecide", "Running", "Seen", "Waiting", "checked_starts"]
-
 
 @dataclass(frozen=True)
 class Waiting:

@@ -13,8 +13,6 @@ from simulator.scheduling.policy import PROMISING, Policy
 from simulator.scheduling.profiles import Counted, Held, Hole, PlannedPool, Pool, Profile
 from simulator.scheduling.slurm import SlurmPolicy, Turn
 
-__all__ = ["Decision", "Jobs", "Situation", "decide"]
-
 
 @dataclass(frozen=True)
 class Jobs:

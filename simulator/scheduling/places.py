@@ -13,16 +13,6 @@ from simulator.scheduling.nodes import Reservation
 from simulator.scheduling.policy import Placement
 from simulator.scheduling.profiles import Hole, Profile
 
-__all__ = [
-    "FASTEST_FIRST",
-    "Cluster",
-    "Places",
-    "bits",
-    "equal_pes",
-    "groups_of",
-    "numbers_of",
-]
-
 FASTEST_FIRST = ("fastest", "earliest-finish", "min-min")
 """Placements that take fast PEs first."""
 

@@ -8,8 +8,6 @@ from simulator.base.errors import ScenarioError, meant
 from simulator.scheduling.own import OwnDecide
 from simulator.scheduling.slurm import SlurmPolicy, Turn
 
-__all__ = ["Backfill", "Candidates", "Order", "Placement", "Policy", "Processors", "SameSecond"]
-
 Order = Literal["fcfs", "sjf", "ljf", "wfp3", "unicep", "f1", "multifactor"]
 Backfill = Literal["none", "easy", "conservative", "replanned", "slurm"]
 PROMISING = ("conservative", "replanned")

@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-__all__ = ["Counted", "Hole", "PlannedPool", "Pool", "Profile", "Span"]
-
 Held = Any
 """What a job holds, of the kind that its profile has: a number, bits, or (node, 3)."""
 Span = tuple[int, int, Held]

@@ -11,8 +11,6 @@ from collections.abc import MutableSequence
 from math import sqrt
 from typing import NamedTuple
 
-__all__ = ["Book", "decide_units", "divide", "settle"]
-
 Floats = MutableSequence[float]
 Ints = MutableSequence[int]
 

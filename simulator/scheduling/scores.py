@@ -2,24 +2,6 @@
 
 from simulator.base.errors import ScenarioError
 
-__all__ = [
-    "DYNAMIC",
-    "F1",
-    "FCFS",
-    "LJF",
-    "MULTIFACTOR",
-    "ORDERS",
-    "SJF",
-    "UNICEP",
-    "WFP3",
-    "f1",
-    "log2",
-    "order_of",
-    "score",
-    "unicep",
-    "wfp3",
-]
-
 FCFS, SJF, LJF, WFP3, UNICEP, F1, MULTIFACTOR = range(7)
 ORDERS = {
     "fcfs": FCFS,

@@ -14,19 +14,6 @@ from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError
 from simulator.programs.streams.stream import Stream
 
-__all__ = [
-    "Account",
-    "Shares",
-    "SlurmPolicy",
-    "Turn",
-    "Turns",
-    "compared",
-    "count_use",
-    "share_again",
-    "shares_of",
-    "standing",
-]
-
 Turn = Literal["calculate", "main", "full", "cycle"]
 """What has its turn: priorities, the main scheduler, the same on the whole queue, a cycle of sched/backfill."""
 SECOND = 10**9

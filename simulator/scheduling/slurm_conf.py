@@ -15,8 +15,6 @@ from simulator.platform.foreign.slurm_nodes import slurm_seconds
 from simulator.scheduling.policy import Policy
 from simulator.scheduling.slurm import ROOT, Account, SlurmPolicy
 
-__all__ = ["read_slurm_policy", "with_accounts", "written_lines", "written_policy"]
-
 MINUTE_S = 60
 WEIGHTS = {
     "PriorityWeightAge": "weight_age",

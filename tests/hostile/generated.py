@@ -50,10 +50,7 @@ COMMANDS = {
     ),
     "counts.json": ("advise counts.json --kinds fast:1:6,slow:8:1 --size 6400",),
     "plan.json": ("fit plan.json --run --command nonesuch",),
-    "speeds.json": (
-        "advise speeds.json --units 1000",
-        "advise speeds.json --units 1000 --method banded --json",
-    ),
+    "speeds.json": ("advise speeds.json --units 1000",),
     "runs.csv": ("fit runs.csv --formula N**3/P", "convert runs.csv new.sqlite --app a"),
     "targets.csv": ("predict runtime.json --at targets.csv --json",),
     "history.csv": ("convert history.csv new.sqlite",),
@@ -108,9 +105,6 @@ OPTIONS = (
     *(
         "advise speeds.json --units {}",
         "advise speeds.json --units 100 --method {}",
-        "advise speeds.json --units 100 --method by-speed --at {}",
-        "advise speeds.json --units 100 --method grid2d --matrix {}",
-        "advise speeds.json --units 100 --method banded --correlation {}",
     ),
     *(
         "predict runtime.json --at targets.csv --level {}",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from advisor.advise.process_counts import advise_allocation
+from advisor.advise.process_counts.advice import advise_allocation
 from simulator.calibration import AllocationFit
 from simulator.models import AllocationRuns, fit_process_counts
 

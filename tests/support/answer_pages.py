@@ -112,7 +112,7 @@ def page_of_jobs():
     known = {"submit_s": draws.exponential(60, 60).cumsum(), "processors": draws.integers(1, 33, 60)}
     stream = make_stream("a day", **known, run_s=run_s, limit_s=2 * run_s)
     runs = run_jobs(stream, 56, Policy(), Estimates("exact"), engine="process")
-    setting = SettingFacts(None, "predicted", 0, "fixed", None, None)
+    setting = SettingFacts(None, "predicted", 0, "fixed", None)
     return rendered(jobs_page(ran_jobs(runs, log=log, warm_up=0.0, setting=setting), (), figures(runs, 0.0)))
 
 

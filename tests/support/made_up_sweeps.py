@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from advisor.whatif import findings_of
+from advisor.whatif.judging import findings_of
 from simulator import documents, whatif
 from simulator.experiments.sweep import Swept, make_plan, simulated
 from simulator.experiments.sweep.folder import table

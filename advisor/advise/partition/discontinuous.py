@@ -95,8 +95,6 @@ MOST_ENTRIES = 20_000_000
 def discontinuous(units: int, pes: SpeedKinds) -> Partition:
     """The partition with the least possible makespan, whatever shape the times have.
 
-    Its `padding_bound_s` is the least makespan if PEs may do as if they had more units than they have.
-
     Raises ScenarioError if there is no unit, or not all fit the memory of all PEs.
     """
     check_units(units, pes)
@@ -113,22 +111,19 @@ def discontinuous(units: int, pes: SpeedKinds) -> Partition:
             )
             return replace(feasible, warnings=(warning,))
     table = tabulated(pes, reach)
-    padding_s = padding_bound(units, pes, table)
-    limit_s, chosen = _least_feasible(units, pes, table, padding_s)
+    limit_s, chosen = _least_feasible(units, pes, table, padding_bound(units, pes, table))
     values, repeats = _runs_of(pes, *chosen)
-    details = {"padding_bound_s": padding_s}
-    return Partition("discontinuous", pes, values, repeats, limit_s, limit_s, (), details)
+    return Partition("functional", pes, values, repeats, limit_s, limit_s)
 
 
 def _bounded(units: int, pes: SpeedKinds) -> Partition:
     """The better of two partitions, never beyond a first fall of times or beyond all of them, with a bound."""
     rising, lasting = narrowed(units, pes, envelope="first"), narrowed(units, pes, envelope="last")
     found = [
-        of_shares("discontinuous", pes, shared(pes, bracket.low, bracket.high, units), lasting.low_s)
+        of_shares("functional", pes, shared(pes, bracket.low, bracket.high, units), lasting.low_s)
         for bracket in (rising, lasting)
     ]
-    better = found[ties.first_least([partition.makespan_s for partition in found])]
-    return replace(better, details={"padding_bound_s": lasting.low_s})
+    return found[ties.first_least([partition.makespan_s for partition in found])]
 
 
 def _reach(units: int, pes: SpeedKinds, limit_s: float) -> Ints:

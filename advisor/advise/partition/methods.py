@@ -1,85 +1,96 @@
-"""All partitioners by name, with one signature, and the document and table of what they answer."""
+"""Partitioners: who gets how many units of work, by name and with one signature; and the document and table of that."""
 
-import math
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from advisor.advise.partition.banded import banded
+import numpy as np
+
 from advisor.advise.partition.discontinuous import discontinuous
-from advisor.advise.partition.equal import equal
-from advisor.advise.partition.functional import functional
-from advisor.advise.partition.grid2d import grid2d
-from advisor.advise.partition.proportional import proportional
-from advisor.advise.partition.result import Partition
+from advisor.advise.partition.min_max import check_units, least_limit
+from advisor.advise.partition.result import Partition, bound_s, of_shares
+from advisor.advise.partition.speed_kinds import SpeedKinds
 from advisor.advise.partition.speeds_file import Speeds, read_speeds
 from simulator import ScenarioError, files, provenance
 
-METHODS: dict[str, Callable[..., Partition]] = {
-    "equal": equal,
-    "by-speed": proportional,
-    "functional": functional,
-    "discontinuous": discontinuous,
-    "banded": banded,
-    "grid2d": grid2d,
-}
-"""Each takes units and `SpeedKinds`, then options by name."""
 
+def equal(units: int, pes: SpeedKinds) -> Partition:
+    """Split units evenly, or as evenly as memory limits allow; the first PEs take one more.
 
-def partition_options(*, at: str | None, correlation: float | None, matrix: str | None) -> dict[str, float]:
-    """What a method takes besides units and PEs, from the options of the command line; None is an option not given.
-
-    Raises ScenarioError if the text of an option says nothing that can be used.
+    Raises ScenarioError if there is no unit, or not all fit the memory of all PEs.
     """
-    options = {} if correlation is None else {"correlation": correlation}
-    if at is not None:
-        options |= {"peak": True} if at == "peak" else {"at": _size(at)}
-    if matrix is not None:
-        match = re.fullmatch(r"([1-9]\d{0,12})x([1-9]\d{0,12})", matrix)
-        if match is None:
-            raise ScenarioError(f"--matrix: {matrix!r} is no matrix; give ROWSxCOLUMNS such as 1000x1000")
-        options |= {"rows": int(match[1]), "columns": int(match[2])}
-    return options
+    check_units(units, pes)
+    alike = pes.with_constant(np.ones(len(pes.names)))
+    return of_shares("equal", pes, least_limit(units, alike)[1], bound_s(units, pes), warnings=_full_ones(units, pes))
 
 
-def _size(text: str) -> float:
-    try:
-        size = float(text)
-    except ValueError:
-        size = math.nan
-    if not (math.isfinite(size) and size > 0):
-        raise ScenarioError(f"--at: {text!r} is no size; give one above 0, or peak")
-    return size
+def _full_ones(units: int, pes: SpeedKinds) -> tuple[str, ...]:
+    """A warning where an even share would not fit a PE's memory."""
+    share = -(-units // pes.pe_count)
+    small = np.flatnonzero(pes.limits < share)
+    if not small.size:
+        return ()
+    first = f"{pes.names[small[0]]} (max_size {pes.limits[small[0]]})"
+    others = f" and {small.size - 1} more" if small.size > 1 else ""
+    return (f"an equal share of {share} units does not fit {first}{others}: full, and the rest goes to the others",)
 
 
-def partition(units: int, speeds: Speeds | str | Path, method: str = "functional", **options: Any) -> Partition:
+def by_speed(units: int, pes: SpeedKinds) -> Partition:
+    """The exact partition as if each PE kept its speed at its smallest size; memory limits are kept.
+
+    Kalinov and Lastovetsky, "Heterogeneous Distribution of Computations Solving Linear Algebra Problems on Networks of
+    Heterogeneous Computers", Journal of Parallel and Distributed Computing 61 (2001).
+
+    Raises ScenarioError as `equal`.
+    """
+    check_units(units, pes)
+    shares = least_limit(units, pes.with_constant(pes.speeds[pes.starts[:-1]]))[1]
+    return of_shares("by-speed", pes, shares, bound_s(units, pes))
+
+
+def functional(units: int, pes: SpeedKinds) -> Partition:
+    """The partition with the least possible makespan.
+
+    Lastovetsky and Reddy, "Data Partitioning with a Functional Performance Model of Heterogeneous Processors",
+    International Journal of High Performance Computing Applications 21 (2007): a line through the origin, of slope
+    1 / T, meets each speed function once, and is turned until the units under it are all. Here the whole numbers are
+    exact too (`min_max`). Where times do not surely grow with the units, `discontinuous` answers.
+
+    Raises ScenarioError as `equal`.
+    """
+    check_units(units, pes)
+    if pes.grows(units):
+        limit_s, shares = least_limit(units, pes)
+        return of_shares("functional", pes, shares, limit_s)
+    return discontinuous(units, pes)
+
+
+METHODS: dict[str, Callable[[int, SpeedKinds], Partition]] = {
+    "equal": equal,
+    "by-speed": by_speed,
+    "functional": functional,
+}
+
+
+def partition(units: int, speeds: Speeds | str | Path, method: str = "functional") -> Partition:
     """Divide units among the PEs of a speeds file.
 
     >>> partition(100, "speeds.json").units.sum()
     np.int64(100)
 
-    Raises ScenarioError if there is no such method, it cannot use an option, or there is no feasible partition.
+    Raises ScenarioError if there is no such method, or no feasible partition.
 
     `units`, `speeds`: what is divided, and by whom: what `read_speeds` read, or a file, or the name of a shipped one.
     `method`: one of `METHODS`.
-    `options`: what else that method takes.
     """
-    if method == "proportional":
-        raise ScenarioError("--method proportional is called by-speed now; give by-speed")
     if method not in METHODS:
         raise ScenarioError(f"--method {method!r} is not known; give {', '.join(METHODS)}")
-    if not isinstance(speeds, Speeds):
-        speeds = read_speeds(speeds)
-    if method == "banded":
-        if speeds.low is None:
-            raise ScenarioError("banded: no entry has a band; add low and high to speeds, or name a model")
-        options |= {"low": speeds.low, "high": speeds.high}
-    return METHODS[method](units, speeds.pes, **options)
+    read = speeds if isinstance(speeds, Speeds) else read_speeds(speeds)
+    return METHODS[method](units, read.pes)
 
 
-def partition_document(found: Partition, speeds: Speeds, *, seed: int | None = None) -> dict[str, Any]:
-    """Plain data for JSON: what `apportion advise` prints and writes; `seed` is that of a method that draws."""
+def partition_document(found: Partition, speeds: Speeds) -> dict[str, Any]:
+    """Plain data for JSON: what `apportion advise` prints and writes."""
     return {
         "format": 1,
         "command": "partition",
@@ -90,18 +101,12 @@ def partition_document(found: Partition, speeds: Speeds, *, seed: int | None = N
         "makespan_s": found.makespan_s,
         "lower_bound_s": found.lower_bound_s,
         "optimal": found.optimal,
-        **found.details,
         "warnings": list(found.warnings),
-        "provenance": provenance.provenance(seed=seed, inputs=speeds.inputs),
+        "provenance": provenance.provenance(inputs=speeds.inputs),
     }
 
 
 def partition_csv(found: Partition) -> str:
-    """One row per PE: number from 0, name, units, seconds; for `grid2d` the rectangle, 0 by 0 without one."""
-    units, times_s = found.units.tolist(), found.times_s.tolist()
-    columns = {"pe": list(range(len(units))), "name": found.pes.pe_names(), "units": units, "time_s": times_s}
-    if "rectangles" in found.details:
-        by_pe = {rectangle["pe"]: rectangle for rectangle in found.details["rectangles"]}
-        for side in ("row", "column", "height", "width"):
-            columns[side] = [by_pe.get(pe, {}).get(side, 0) for pe in columns["pe"]]
-    return files.csv_lines([tuple(columns), *zip(*columns.values(), strict=True)])
+    """One row per PE: number from 0, name, units, seconds."""
+    rows = zip(found.pes.pe_names(), found.units.tolist(), found.times_s.tolist(), strict=True)
+    return files.csv_lines([("pe", "name", "units", "time_s"), *((number, *row) for number, row in enumerate(rows))])

@@ -1,9 +1,8 @@
 """What every partitioner answers: units per PE, the makespan they lead to, and a bound that no partition can beat."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -81,12 +80,10 @@ class Partition:
     repeats: Ints
     """PEs in each run."""
     makespan_s: float
-    """Time of the PE that ends last, by the speed functions; of a band, what the method says."""
+    """Time of the PE that ends last, by the speed functions."""
     lower_bound_s: float
     """No partition has a lower makespan."""
     warnings: tuple[str, ...] = ()
-    details: Mapping[str, Any] = field(default_factory=dict)
-    """What only this method has to say, plain data."""
 
     @cached_property
     def units(self) -> Ints:
@@ -152,12 +149,6 @@ def of_shares(
         )
     )
     return Partition(method, pes, shares.values, shares.repeats, makespan_s, lower_bound_s, warnings)
-
-
-def of_units(method: str, pes: SpeedKinds, units: Ints, lower_bound_s: float, **more: Any) -> Partition:
-    """The partition of given units per PE, its makespan evaluated."""
-    makespan_s = float(pes.times_s(units).max())
-    return Partition(method, pes, units, np.ones_like(units), makespan_s, lower_bound_s, **more)
 
 
 def bound_s(units: int, pes: SpeedKinds) -> float:

@@ -156,12 +156,6 @@ class SpeedKinds:
         """Seconds that each PE takes for its units, both (p,)."""
         return self.time_s(self.kind_of_pe, units)
 
-    def speed_of(self, kind: Ints, units: Ints | Floats) -> Floats:
-        """Units per second that PEs of some kinds do at some sizes, both (n,)."""
-        x = units.astype(np.float64)
-        pieces = self._pieces(kind, self._knots(kind, x))
-        return pieces.base + pieces.slope * (x - pieces.anchor)
-
     def inverse(self, limit_s: float, *, first: bool = False) -> tuple[Floats, "Pieces"]:
         """Real units at which each kind's time reaches a limit, and their pieces; memory limits are not looked at.
 
@@ -204,13 +198,6 @@ class SpeedKinds:
         met = self.sizes < np.repeat(np.minimum(self.limits, units), np.diff(self.starts))
         spreads = np.maximum(self.speeds[:-1], self.speeds[1:]) / np.minimum(self.speeds[:-1], self.speeds[1:])
         return bool(np.all((step_s > 4 * EPSILON * self._knot_s[1:] * (4 + 2 * spreads) * spreads) | ~met[:-1]))
-
-    def falling(self, units: int) -> NDArray[np.bool_]:
-        """Kinds whose time falls somewhere though the units grow, beyond rounding; (K,)."""
-        met = self.sizes < np.repeat(np.minimum(self.limits, units), np.diff(self.starts))
-        falls = np.append(np.diff(self._knot_s) < -1e-12 * self._knot_s[1:], False) & met
-        falls[self.starts[1:] - 1] = False
-        return np.logical_or.reduceat(falls, self.starts[:-1])
 
     @cached_property
     def _knot_s(self) -> Floats:

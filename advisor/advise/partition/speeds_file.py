@@ -15,11 +15,10 @@ MOST_PES = 10_000_000
 MOST_FAULTS = 20
 MOST_BYTES = 512 * 2**20
 """100,000 PEs of 20 knots take 80 MB."""
-CURVES = {"name", "sizes", "speeds", "low", "high", "max_size", "setup_s", "count"}
+CURVES = {"name", "sizes", "speeds", "max_size", "setup_s", "count"}
 MODELS = {"name", "model", "elements_per_unit", "volume_per_unit", "max_size", "setup_s", "count"}
-NEEDED = ("sizes", "speeds")
-NUMBERS, PER_UNIT = (*NEEDED, "low", "high"), ("elements_per_unit", "volume_per_unit")
-OPTIONAL = {"max_size", "setup_s", "count", "low", "high"}
+NUMBERS, PER_UNIT = ("sizes", "speeds"), ("elements_per_unit", "volume_per_unit")
+OPTIONAL = {"max_size", "setup_s", "count"}
 """Keys that may also be null, as other programs write what is not there."""
 
 
@@ -28,9 +27,6 @@ class Speeds:
     """What a speeds file holds."""
 
     pes: SpeedKinds
-    low: Floats | None
-    """Lower and upper speeds at the knots of `pes`; None where no entry has a band."""
-    high: Floats | None
     inputs: dict[str, str]
     """Files that were read and their hashes."""
 
@@ -40,8 +36,6 @@ class _Curves(NamedTuple):
 
     sizes: Floats
     speeds: Floats
-    low: Floats | None
-    high: Floats | None
     most: int = MOST_UNITS
 
 
@@ -57,8 +51,8 @@ class _Entry:
 def read_speeds(path: str | Path) -> Speeds:
     """Read PEs: `name`, `sizes` in units, `speeds` in units per second, and `max_size`, `setup_s`, `count` if need be.
 
-    A band has `low` and `high` speeds too. In the place of curves a `model` may stand: a speed model that
-    `apportion calibrate speed` wrote, with `elements_per_unit` and `volume_per_unit` (1 by default).
+    In the place of curves a `model` may stand: a speed model that `apportion calibrate speed` wrote, with
+    `elements_per_unit` and `volume_per_unit` (1 by default).
 
     Raises
     ------
@@ -86,24 +80,15 @@ def read_speeds(path: str | Path) -> Speeds:
         faults = [f"{path}: count: {count} PEs are too many; give at most {MOST_PES}"]
     if faults:
         raise ScenarioError(faults[:MOST_FAULTS])
-    return _joined(entries, inputs)
-
-
-def _joined(entries: list[_Entry], inputs: dict[str, str]) -> Speeds:
-    curves = [entry.curves for entry in entries]
     pes = SpeedKinds.of(
-        [curve.sizes for curve in curves],
-        [curve.speeds for curve in curves],
+        [entry.curves.sizes for entry in entries],
+        [entry.curves.speeds for entry in entries],
         names=[entry.name for entry in entries],
         counts=[entry.count for entry in entries],
         limits=[entry.limit for entry in entries],
         setups=[entry.setup_s for entry in entries],
     )
-    if all(curve.low is None for curve in curves):
-        return Speeds(pes, None, None, inputs)
-    low = np.concatenate([curve.speeds if curve.low is None else curve.low for curve in curves])
-    high = np.concatenate([curve.speeds if curve.high is None else curve.high for curve in curves])
-    return Speeds(pes, low, high, inputs)
+    return Speeds(pes, inputs)
 
 
 def _entry(raw: Any, faults: list[str], folder: Path, inputs: dict[str, str]) -> _Entry | None:
@@ -128,34 +113,23 @@ def _entry(raw: Any, faults: list[str], folder: Path, inputs: dict[str, str]) ->
         per_unit, volume = (_number(raw.get(name, 1), name, faults, above=True) for name in PER_UNIT)
         curves = _from_model(raw["model"], per_unit, volume, faults, folder, inputs)
     else:
-        said = [name for name in NUMBERS if name in {*raw, *NEEDED}]
-        curves = _curves({name: _numbers(raw.get(name), name, faults) for name in said}, faults)
+        sizes, speeds = (_numbers(raw.get(name), name, faults) for name in NUMBERS)
+        curves = _curves(sizes, speeds, faults)
     if faults or curves is None:
         return None
     return _Entry(str(name), curves, min(math.floor(limit), curves.most), setup_s, count)
 
 
-def _curves(said: dict[str, Floats | None], faults: list[str]) -> _Curves | None:
-    sizes = said["sizes"]
+def _curves(sizes: Floats | None, speeds: Floats | None, faults: list[str]) -> _Curves | None:
     if sizes is not None:
         faults += _size_faults(sizes)
-    for field, curve in said.items():
-        if curve is None or field == "sizes":
-            continue
-        if sizes is not None and curve.size != sizes.size:
-            faults.append(f"{field} has {curve.size} numbers; give one per size, {sizes.size}")
-        elif np.any(curve <= 0):
-            at = int(np.argmax(curve <= 0))
-            size = f" at size {sizes[at]:g}" if sizes is not None else ""
-            faults.append(f"{field} is {curve[at]:g}{size}; give speeds above 0, and in max_size what a PE can hold")
-    if ("low" in said) != ("high" in said):
-        faults.append("low and high go together; give both or neither")
-    speeds, low, high = (said.get(field) for field in ("speeds", "low", "high"))
-    if faults or sizes is None or speeds is None:
-        return None
-    if low is not None and high is not None and np.any((low > speeds) | (speeds > high)):
-        faults.append("a speed lies outside low and high; give low <= speeds <= high")
-    return _Curves(sizes, speeds, low, high)
+    if sizes is not None and speeds is not None and speeds.size != sizes.size:
+        faults.append(f"speeds has {speeds.size} numbers; give one per size, {sizes.size}")
+    elif speeds is not None and np.any(speeds <= 0):
+        at = int(np.argmax(speeds <= 0))
+        size = f" at size {sizes[at]:g}" if sizes is not None else ""
+        faults.append(f"speeds is {speeds[at]:g}{size}; give speeds above 0, and in max_size what a PE can hold")
+    return None if faults or sizes is None or speeds is None else _Curves(sizes, speeds)
 
 
 def _size_faults(sizes: Floats) -> Iterator[str]:
@@ -184,15 +158,13 @@ def _from_model(
         faults += [f"model: {line}" for line in error.lines]
         return None
     inputs[str(path)] = files.digest(files.read_bytes(path))
-    sizes, curves, top = band.sizes / per_unit, [band.mid, band.low, band.high], MOST_UNITS
+    sizes, speeds, top = band.sizes / per_unit, band.mid, MOST_UNITS
     if band.mid[-1] == 0:  # the memory limit: the last whole unit before it is the last knot
         top = math.ceil(sizes[-1]) - 1
         inner = sizes[:-1] < top
         knots = np.append(sizes[:-1][inner], top) if top > sizes[0] else sizes[:1]
-        curves = [np.interp(knots, sizes, curve) for curve in curves]
-        sizes = knots
-    mid, low, high = (curve / volume for curve in curves)
-    return _Curves(sizes, mid, low, high, top)
+        sizes, speeds = knots, np.interp(knots, sizes, speeds)
+    return _Curves(sizes, speeds / volume, top)
 
 
 def _number(value: Any, field: str, faults: list[str], *, above: bool = False) -> float:

@@ -18,8 +18,7 @@ from advisor.advise.export.hosts import (
 )
 from advisor.advise.export.layout import check_hosts
 from advisor.advise.kinds import Kind
-from advisor.advise.process_counts.options import Kinds, Limits
-from advisor.advise.process_counts.search import Allocations, Floats, Space, fewest_of_near, processes_of
+from advisor.advise.process_counts.search import Allocations, Floats, Kinds, Limits, Space, fewest_of_near, processes_of
 from advisor.advise.process_counts.wording import BASELINES, configuration_dict, configuration_text, page
 from simulator import ScenarioError, provenance, ties
 from simulator.calibration import AllocationFit

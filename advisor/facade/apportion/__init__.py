@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from advisor.facade.mapping import Mapped, map
     from advisor.figures import plot
     from advisor.verification.check import Verified
-    from advisor.whatif import WhatIf
+    from advisor.whatif.asking import WhatIf
     from simulator import (
         PE,
         Application,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from advisor.advise.partition import METHODS
+from advisor.advise.partition.methods import METHODS
 from advisor.cli.commands import root
 from simulator import shipped
 

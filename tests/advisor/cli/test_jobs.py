@@ -109,7 +109,7 @@ def test_the_words_of_options_are_those_of_the_simulator():
 
     for option in ("order", "backfill", "candidates", "processors", "placement", "same_second"):
         assert words(Rules, option) == set(get_args(WORDS[option])) - {"multifactor"}  # which --slurm says
-    assert words(Plan, "estimates") == set(SOURCES) - {"given"} | {"fit", "predicted"}
+    assert words(Plan, "estimates") == set(SOURCES) - {"given"} | {"predicted"}
     assert words(Plan, "correction") == set(CORRECTIONS)
 
 

@@ -32,26 +32,11 @@ def test_fupermod_s_file_has_each_device_s_units(tmp_path, document):
     assert [int(count) for *_, count in rows] == units
 
 
-def test_an_old_name_of_a_method_is_refused_with_the_new_one(apportion):
-    code, _, err = apportion("advise", TUTORIAL, "--units", "10", "--method", "proportional")
-    assert (code, err) == (2, "error: --method proportional is called by-speed now; give by-speed\n")
-
-
-def test_options_reach_their_methods(document):
-    assert document("--method", "grid2d", "--matrix", "200x1000")["rows"] == 200
-    assert document("--method", "banded", "--objective", "cvar")["objective"] == "cvar"
-    peak, at = document("--method", "by-speed", "--at", "peak"), document("--method", "by-speed", "--at", 500)
-    assert peak["units"] != at["units"]
-    seeds = [document("--method", "banded", "--seed", seed)["simulated"]["mean_s"] for seed in (1, 1, 2)]
-    assert seeds[0] == seeds[1] != seeds[2]
-
-
 def test_files_hold_every_pe(document, tmp_path):
-    made = document("--method", "grid2d", "-o", tmp_path / "partition.csv")
+    made = document("-o", tmp_path / "partition.csv")
     rows = list(csv.DictReader((tmp_path / "partition.csv").read_text().splitlines()))
     assert [row["name"] for row in rows] == made["names"]
     assert [int(row["units"]) for row in rows] == made["units"]
-    assert [int(row["height"]) * int(row["width"]) for row in rows] == made["units"]
     assert [float(row["time_s"]) for row in rows] == made["times_s"]
     partition("-o", tmp_path / "partition.json")
     assert json.loads((tmp_path / "partition.json").read_text())["optimal"] is True
@@ -80,9 +65,3 @@ def test_speed_models_stand_in_the_place_of_curves(document, tmp_path):
     assert len(made["provenance"]["inputs"]) == 3
     full = document(speeds=speeds, units=5000)
     assert full["units"][1] <= 30
-    worst = document("--method", "banded", "--objective", "worst", speeds=speeds, units=45)
-    slow_s = [
-        k / np.interp(k, s, v)
-        for k, s, v in zip(worst["units"], ([10, 30], [10, 30.5]), ([2.5, 3], [8, 0]), strict=True)
-    ]
-    assert worst["makespan_s"] == pytest.approx(max(slow_s))

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from advisor.cli import whatif as command
-from advisor.whatif import advised, plan_whatif
+from advisor.whatif.advised import advised
+from advisor.whatif.asking import plan_whatif
 from simulator import read_template
 from simulator.experiments.sweep import simulated
 from simulator.experiments.whatif import read_varied

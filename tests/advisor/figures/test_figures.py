@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from advisor.advise.process_counts import advise_allocation
+from advisor.advise.process_counts.advice import advise_allocation
 from advisor.figures import draw, drawable, plot, read_length
 from advisor.verification.check import Verified
 from simulator import ScenarioError, calibration, shipped

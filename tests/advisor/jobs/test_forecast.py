@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from advisor.jobs.forecast import StartForecasts, _Past, _Queue, forecast
+from advisor.jobs.forecast import StartForecasts, _Past, _Queue
 from simulator import JobNodes, Policy, ScenarioError, make_stream, run_jobs
 from tests.studies import job_forecasts as study
 
@@ -43,7 +43,7 @@ def test_nothing_that_comes_or_ends_later_is_used():
     stream = made()
     job = int(np.flatnonzero(run_jobs(stream, 32).wait_s > 0)[200])
     runs, cut = run_jobs(stream, 32), run_jobs(stream.first(job + 1), 32)
-    there, alone = forecast(runs, job, draws=40), forecast(cut, job, draws=40)
+    there, alone = StartForecasts(runs, draws=40).of(job), StartForecasts(cut, draws=40).of(job)
     now = runs.submit_s[job]
     later = stream.take(np.arange(len(stream)), run_s=np.where(runs.finish_s > now, stream.limit_s, stream.run_s))
     other = run_jobs(later, 32)
@@ -52,7 +52,7 @@ def test_nothing_that_comes_or_ends_later_is_used():
         runs.start_s[known][runs.start_s[known] < now], other.start_s[known][other.start_s[known] < now]
     )
     np.testing.assert_array_equal(there.starts_s, alone.starts_s)
-    np.testing.assert_array_equal(there.starts_s, forecast(other, job, draws=40).starts_s)
+    np.testing.assert_array_equal(there.starts_s, StartForecasts(other, draws=40).of(job).starts_s)
 
 
 def test_a_job_that_starts_at_once_is_certain_and_others_are_not():
@@ -69,7 +69,7 @@ def test_a_job_that_starts_at_once_is_certain_and_others_are_not():
 def test_what_cannot_be_forecast_is_refused():
     stream = made(50)
     with pytest.raises(ScenarioError, match="order wfp3"):
-        forecast(run_jobs(stream, 32, Policy(order="wfp3")), 3)
+        StartForecasts(run_jobs(stream, 32, Policy(order="wfp3")))
 
 
 @pytest.mark.slow
@@ -112,5 +112,5 @@ def test_running_jobs_stay_on_their_nodes():
     runs = run_jobs(made, nodes)
     assert [runs.nodes_of(job).tolist() for job in range(3)] == [[0], [1], [0]]
     assert runs.start_s.tolist() == [0, 1, 10, 101]
-    found = forecast(runs, 3, draws=20, arrivals=False)
+    found = StartForecasts(runs, draws=20).of(3)
     assert found.low_s == pytest.approx(101)

@@ -9,12 +9,10 @@ from advisor.jobs.setting import (
     PredictedTimes,
     Setting,
     advised_sizes,
-    fitted_estimates,
     predict_times,
     setting_of,
 )
 from simulator import Estimates, Policy, ScenarioError, load_scenario, make_stream
-from simulator.models import fit, make_runs
 from simulator.programs.streams.stream import JobApplication
 
 PLATFORM = """
@@ -71,7 +69,7 @@ def test_equal_parts_take_the_time_of_the_slowest_class(scenario):
 
 def test_loads_are_drawn_and_quantiles_lie_between(scenario):
     """8.4 s on PEs halved in 5 of 10 s: 5 s whole, 5 s half and 0.9 s whole; or 5 s half, 5 s whole and 1.8 s half."""
-    found = predict_times(stream_of([(1, 1, 1)]), scenario(LOAD), replications=20, seed=4)
+    found = predict_times(stream_of([(1, 1, 1)]), replace(scenario(LOAD), seed=4), replications=20)
     seconds = found.seconds[0]
     assert seconds.shape == (20, 1, 2)
     assert seconds[:, 0, 0] == pytest.approx(2.1)
@@ -79,7 +77,7 @@ def test_loads_are_drawn_and_quantiles_lie_between(scenario):
     assert (seconds[:, 0, 1].min(), seconds[:, 0, 1].max()) == pytest.approx((10.9, 11.8), abs=0.01)
     assert found.quantile(0.5).seconds[0][0, 1] == np.quantile(seconds[:, 0, 1], 0.5)
     assert found.draw(3).seconds[0].tolist() == seconds[3].tolist() == found.draw(23).seconds[0].tolist()
-    again = predict_times(stream_of([(1, 1, 1)]), scenario(LOAD), replications=20, seed=4)
+    again = predict_times(stream_of([(1, 1, 1)]), replace(scenario(LOAD), seed=4), replications=20)
     assert again.seconds[0].tolist() == seconds.tolist()
 
 
@@ -146,37 +144,6 @@ def test_fit_takes_what_is_planned_to_end_first(scenario):
     assert (alone.processors.tolist(), alone.finish_s.tolist()) == ([8], [2.0])
 
 
-# Regressions
-
-
-def test_fitted_estimates_are_bounds_of_prediction_intervals():
-    """The p-quantile is the upper bound of the interval that holds with 2p - 1; the middle is the mean."""
-    limits = np.arange(1.0, 21.0)
-    noise = np.random.default_rng(1).normal(size=20)
-    model = fit({"time": "limit_s"}, {"time": make_runs({"limit_s": limits}, 2 * limits + noise)}, method="ols")
-    stream = make_stream("s", submit_s=[0, 1, 2], processors=[1] * 3, limit_s=[4.0, 10.0, 4.0], run_s=[1.0] * 3)
-    plan = fitted_estimates(stream, model, 0.5)
-    assert plan.given_s.shape == (3, 4)
-    assert plan.given_s[0].tolist() == plan.given_s[2].tolist()
-    asked = {"limit_s": np.array([4.0, 10.0])}
-    assert plan.given_s[:2, 0].tolist() == pytest.approx(model.predict(asked).mean_s.tolist())
-    for step, level in enumerate((0.5, 0.8, 0.95), start=1):
-        assert plan.given_s[:2, step].tolist() == pytest.approx(model.predict(asked, level=level).prediction_s[:, 1])
-    assert np.all(np.diff(plan.given_s, axis=1) > 0)
-    plan = fitted_estimates(stream, model, 0.9)
-    assert plan.given_s.shape == (3, 2)
-    assert (plan.name, plan.correction) == ("fit p90, next quantile", "quantile")
-
-
-def test_a_regression_may_go_by_parameters_of_applications():
-    stream = stream_of([(1, 1, 1), (2, 2, 2)])
-    values = {"samples": np.array([1.0, 2.0, 3.0, 4.0]), "processors": np.array([1.0, 1.0, 2.0, 2.0])}
-    times = 3 * values["samples"] / values["processors"]
-    model = fit({"time": "samples/processors"}, {"time": make_runs(values, times)}, method="ols")
-    plan = fitted_estimates(stream, model, 0.5)
-    assert plan.given_s[:, 0].tolist() == pytest.approx([3 * SAMPLES, 3 * SAMPLES / 2])
-
-
 # Refusals
 
 
@@ -185,7 +152,6 @@ def test_refusals_are_one_sentence_each(scenario):
     stream = stream_of([(1, 1, 8)])
     setting = by_hand(stream, here)
     odd = stream_of([(3, 3, 3)], (JobApplication("matmul_2d", {"n": 600, "nb": 50, "grid_rows": 2}),))
-    model = fit({"time": "m"}, {"time": make_runs({"m": [1.0, 2.0, 3.0]}, [1.0, 2.0, 3.1])}, method="ols")
     named = Policy(processors="named")
     for said, refused in {
         "stream plain: it has durations": lambda: predict_times(plain, here),
@@ -194,9 +160,6 @@ def test_refusals_are_one_sentence_each(scenario):
         "stream plain: sizes can only be advised": lambda: advised_sizes(plain, Setting(4), named),
         "stream s: its jobs run applications; name a scenario": lambda: setting_of(stream, platform=None, pes=8),
         "stream plain: it does not say its machine": lambda: setting_of(plain, platform=None, pes=None),
-        "quantile: a plan cannot be made with 0.4": lambda: fitted_estimates(plain, model, 0.4),
-        "stream plain: its jobs have no m, which the model needs": lambda: fitted_estimates(plain, model, 0.5),
-        "stream s: its jobs have no m, which the model needs": lambda: fitted_estimates(stream, model, 0.5),
         "nobody knows how long simulated jobs run": lambda: replace(setting, times="simulated").run(
             stream, named, Estimates("exact")
         ),

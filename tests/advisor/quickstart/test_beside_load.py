@@ -10,8 +10,7 @@ import pytest
 
 from advisor.cluster import ClusterWish, advise_cluster, cluster_scenario, real_runs, this_host
 from advisor.cluster.real_runs import RealPieces
-from advisor.quickstart import MEASURE, PIECES, application_order, left_beside, wish_of, with_competitor
-from advisor.quickstart.document import _kernels
+from advisor.quickstart import MEASURE, PIECES, _kernels, application_order, left_beside, wish_of, with_competitor
 from simulator import LoadTrace, SpeedBand, files, read_trace
 from simulator.calibration import RealRun, Usage, first_speed, measure_cluster, reach_hosts
 from simulator.calibration.hosts import campaign

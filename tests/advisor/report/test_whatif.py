@@ -50,7 +50,6 @@ def test_it_is_one_well_formed_page_without_any_time(document, text):
         "Answer",
         "What if",
         "Which upgrade pays most",
-        "Sensitivity",
         "What failed",
         "Provenance",
     ]

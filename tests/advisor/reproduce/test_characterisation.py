@@ -2,7 +2,7 @@
 
 import pytest
 
-from advisor.reproduce.characterisation import fitted, medium_lines, reproduce, text
+from advisor.reproduce.characterisation import fitted, reproduce
 from simulator.base.randomness import stream
 from simulator.calibration import fit_network_table
 
@@ -30,9 +30,6 @@ def test_equation_5_is_found_where_it_holds(tmp_path):
     jumps = {jump.hops: jump.jump_s for jump in entry.fits.file.jump}
     assert jumps[1] == pytest.approx(-50e-9 * 200, rel=0.3)
     assert jumps[10] == pytest.approx(-10 * 50e-9 * 200, rel=0.3)
-    told = "\n".join(medium_lines(entry))
-    assert "packetised *" in told
-    assert "jump -d*tau*h at l = p" in told
 
 
 @pytest.mark.slow
@@ -49,4 +46,3 @@ def test_the_shipped_recordings(tmp_path):
         assert (tmp_path / f"{name}.svg").read_text().startswith("<svg xmlns=")
     points = result.communication["chain"].fits.file.points
     assert [(min(points[name]), max(points[name])) for name in ("bytes", "hops")] == [(100, 20000), (1, 10)]
-    assert "shipped recordings" in text(result)

@@ -17,9 +17,9 @@ from advisor.report.papers import (
     VERDICTS,
     Cell,
 )
-from advisor.reproduce import allocation, characterisation, gbbp
+from advisor.reproduce import characterisation, gbbp
 from advisor.reproduce.comparison import half_of_last_digit, judged
-from advisor.reproduce.everything import lines, reproduce_all
+from advisor.reproduce.everything import reproduce_all, write_all
 from simulator import ScenarioError
 
 
@@ -34,6 +34,7 @@ def document(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gbbp, "reproduce", failing)
         found = reproduce_all(("allocation", "gbbp"), folder=folder, on_paper=lambda *state: told.append(state))
+        write_all(found, folder)
     assert told[:2] == [("allocation", "computing"), ("allocation", "done")]
     return found, folder
 
@@ -79,7 +80,6 @@ def test_a_paper_that_fails_is_named_and_the_others_are_there(document):
     assert [entry["state"] for entry in found.to_dict()["papers"]] == ["done", "failed"]
     assert found.papers[1].error == "no room for it"
     assert "gbbp failed: no room for it" in found.warnings
-    assert "  failed: no room for it" in lines(found)
 
 
 def test_what_the_folder_holds(document):
@@ -93,7 +93,6 @@ def test_what_the_folder_holds(document):
         "report.json",
     }
     assert json.loads((folder / "allocation" / "result.json").read_text()) == found.papers[0].result
-    assert (folder / "allocation" / "result.txt").read_text() == allocation.text(found.papers[0].result) + "\n"
     report = json.loads((folder / "report.json").read_text())
     assert report["counts"] == found.counts
     with (folder / "cells.csv").open(newline="") as stream:

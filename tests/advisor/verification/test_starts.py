@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from advisor.verification.starts import even_starts, mean_left
+from advisor.verification.interleaved import even_starts, mean_left
 from simulator import LoadTrace, randomness
 
 TRACE = LoadTrace(np.array([0.0, 1.0, 3.0]), np.array([0.0, 1.0, 3.0]), 4.0)

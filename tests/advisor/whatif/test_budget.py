@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from advisor.cli import whatif as command
-from advisor.whatif import budget, plan_whatif
+from advisor.whatif import budget
+from advisor.whatif.asking import plan_whatif
 from simulator import ScenarioError, run, whatif
 from tests.support.command_line import APPORTION, ROOT
 from tests.support.real_sweeps import PATIENCE_S, contents, finished, run_to_end, start, until

@@ -5,7 +5,8 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from advisor.whatif import findings_of, plan_whatif
+from advisor.whatif.asking import plan_whatif
+from advisor.whatif.judging import findings_of
 from advisor.whatif.purchases import read_purchases
 from simulator import ScenarioError
 from tests.support.made_up_sweeps import swept_of

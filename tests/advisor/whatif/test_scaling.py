@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from advisor.whatif import plan_scaling, read_nodes, scaling_of
+from advisor.whatif.scaling import plan_scaling, read_nodes, scaling_of
 from simulator.base.errors import ScenarioError
 from simulator.experiments.sweep import sweep
 from tests.support.command_line import ROOT

@@ -3,7 +3,7 @@
 import pytest
 
 from advisor import explain, recommend
-from advisor.advise.explanation.calls import UNKNOWN
+from advisor.advise.explanation.reasons import UNKNOWN
 from advisor.report.explanation import explanation_section, limit_sentence
 from simulator import load_scenario
 from simulator.programs.recorded.recording import Action, Described

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from advisor.advise.partition import SpeedKinds
+from advisor.advise.partition.speed_kinds import SpeedKinds
 from simulator.base.randomness import stream
 
 NO_LIMIT = 10**12

@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 
-from advisor.advise.partition import SpeedKinds, discontinuous, functional, min_max
+from advisor.advise.partition import min_max
+from advisor.advise.partition.discontinuous import discontinuous
+from advisor.advise.partition.methods import functional
 from advisor.advise.partition.min_max import least_limit
+from advisor.advise.partition.result import padding_bound, tabulated
+from advisor.advise.partition.speed_kinds import SpeedKinds
 from simulator.base.randomness import stream
 from tests.advisor.advise.partition.cases import Case, least_makespan, random_cases
 
@@ -147,10 +151,9 @@ def test_a_set_up_cost_is_paid_with_the_first_unit_only():
 FALLING = SpeedKinds.of([[1, 10, 11, 20], [1, 20]], [[1, 1, 10, 10], [2, 2]])
 
 
-def test_functional_hands_falling_times_over_and_says_so():
+def test_functional_is_the_best_there_is_where_times_fall():
     found = functional(20, FALLING)
     assert found.method == "functional"
-    assert "the time of pe0 falls somewhere while its units grow" in found.warnings[0]
     assert found.makespan_s == min(max(FALLING.times_s(np.array([k, 20 - k]))) for k in range(21))
     assert found.optimal
 
@@ -172,6 +175,6 @@ def test_limits_far_above_the_padding_bound_are_found():
         found = discontinuous(case.units, case.pes)
         assert found.makespan_s == least_makespan(case)
         times_s = np.unique(np.concatenate([k / s for s in speeds]))
-        bound_s = found.details["padding_bound_s"]
+        bound_s = padding_bound(case.units, case.pes, tabulated(case.pes, np.minimum(case.pes.limits, case.units)))
         far += np.sum((times_s > bound_s) & (times_s < found.makespan_s)) > 6
     assert far >= 3

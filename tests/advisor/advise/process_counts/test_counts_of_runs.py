@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from advisor.advise.process_counts import advise_allocation
+from advisor.advise.process_counts.advice import advise_allocation
 from simulator import ScenarioError
 from simulator.calibration import AllocationFit, fit_allocation_table
 from simulator.models import fit_process_counts

@@ -2,7 +2,8 @@
 
 import pytest
 
-from advisor.advise.process_counts import advise_allocation, host_commands, host_files, layout_of_advice, parse_hosts
+from advisor.advise.process_counts.advice import advise_allocation, host_commands, host_files, layout_of_advice
+from advisor.advise.process_counts.search import parse_hosts
 from tests.support.known_models import KnownModel, fit_of
 
 KINDS = {"fast": (2, 4), "slow": (4, 1)}
