@@ -20,6 +20,7 @@ import advisor
 import simulator as sim
 from advisor.advise.partition.speed_kinds import SpeedKinds
 from advisor.advise.partition.speeds_file import Speeds
+from advisor.whatif.asking import varied
 from advisor.verification.check import Verified
 from simulator import calibration, models
 from simulator.models.memory.levels import MemoryLevel
@@ -195,7 +196,7 @@ def test_what_if_takes_numbers_ranges_and_structures(scenario):
     assert not found.swept.failed
     assert sum("listed for 300 in all" in line for line in found.found.warnings) == 1  # and scaled to 305, 310
     sideways = {"application.parameters.n": [np.int64(300), 300.0], "platform.link.shared": [True, False]}
-    assert len(advisor.whatif.varied(sideways)) == 2
+    assert len(varied(sideways)) == 2
 
 
 def test_a_speed_band_is_fitted_in_one_call(apportion, tmp_path, monkeypatch):
