@@ -20,8 +20,8 @@ import advisor
 import simulator as sim
 from advisor.advise.partition.speed_kinds import SpeedKinds
 from advisor.advise.partition.speeds_file import Speeds
-from advisor.whatif.asking import varied
 from advisor.verification.check import Verified
+from advisor.whatif.asking import varied
 from simulator import calibration, models
 from simulator.models.memory.levels import MemoryLevel
 from simulator.models.memory.model import FitStatistics

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +115,6 @@ ONE_CANDIDATE = 4.0
 class Recommendation:
     """The simplest configuration of those that tie for the least objective (mean makespan), and how they compare."""
 
-    configuration: Configuration
     runs: RunSet
     """All candidates on the same draws."""
     strategies: Strategies
@@ -125,10 +124,6 @@ class Recommendation:
     """Of the candidates, by their place."""
     evaluations: int
     """Simulated runs in all, without those of the reference engine."""
-    confirmations: tuple[Confirmed, ...]
-    """The best candidates by the reference engine, on the same draws."""
-    rates: tuple[float, ...]
-    """What a second of each candidate counts for: 1 where the objective is a time; see `rates_of`."""
     most: int | None
     """Most processes on one PE that may be advised; its cores if None. Others are compared, but ranked last."""
     ties: tuple[str, ...]
@@ -136,12 +131,24 @@ class Recommendation:
     simplest of them, or the best if that is more uncertain."""
     scenario: Scenario
     """What it is for."""
-    level: float = intervals.LEVEL
+    level: float
     """How often its stated intervals hold."""
+    record: tuple[Tried, ...]
+    """All that the search tried, on draws of its own; the best first."""
+    confirmations: tuple[Confirmed, ...] = ()
+    """The best candidates by the reference engine, on the same draws."""
     scheduling: Scheduling | None = None
     """Whether units should move while the program runs; None where that was not asked."""
-    record: tuple[Tried, ...] = ()
-    """All that the search tried, on draws of its own; the best first."""
+
+    @property
+    def configuration(self) -> Configuration:
+        """The recommended one."""
+        return self.candidates[self.ranking.best.candidate]
+
+    @cached_property
+    def rates(self) -> list[float]:
+        """What a second of each candidate counts for: 1 where the objective is a time; see `rates_of`."""
+        return [float(rate) for rate in rates_of(self.scenario, self.candidates, self.objective)]
 
     @property
     def candidates(self) -> tuple[Configuration, ...]:
@@ -337,14 +344,10 @@ def _made(
     compared, table = _compared(asked, found, left_out)
     table = reaching(scenario.with_configurations(compared.candidates), table)
     bound_s = None if objective in NO_TIMES else lower_bound_s(scenario, most=asked.most)
-    ranking, near = _ranking(
-        scenario, objective, compared.candidates, table, bound_s=bound_s, most=asked.most, level=asked.level
-    )
-    best = compared.candidates[ranking.best.candidate]
-    rates = tuple(rates_of(scenario, compared.candidates, objective).tolist())
+    rank = partial(_ranking, bound_s=bound_s, most=asked.most, level=asked.level)
+    ranking, near = rank(scenario, objective, compared.candidates, table)
     spent = asked.spending.runs
-    made = best, table, compared, asked.vary, ranking, spent, (), rates, asked.most, near
-    return Recommendation(*made, level=asked.level, scenario=scenario, record=record)
+    return Recommendation(table, compared, asked.vary, ranking, spent, asked.most, near, scenario, asked.level, record)
 
 
 @dataclass(frozen=True)
@@ -517,11 +520,10 @@ def adopted(scenario: Scenario, made: Recommendation, *configurations: Configura
     runs = reaching(shown, runs)
     rank = partial(_ranking, bound_s=made.ranking.bound_s, most=made.most, level=made.level)
     ranking, near = rank(scenario, made.objective, compared.candidates, runs)
-    best, spent = compared.candidates[ranking.best.candidate], made.evaluations + simulated
     compared = replace(compared, also={**known.also, **compared.also})
-    rates = tuple(rates_of(scenario, compared.candidates, made.objective).tolist())
-    known_now = (best, runs, compared, made.varied, ranking, spent, (), rates, made.most, near)
-    after = Recommendation(*known_now, level=made.level, scenario=scenario, record=made.record)
+    changed: dict[str, Any] = {"runs": runs, "strategies": compared, "ranking": ranking, "ties": near}
+    changed |= {"evaluations": made.evaluations + simulated, "scenario": scenario}
+    after = replace(made, confirmations=(), scheduling=None, **changed)
     again = len(made.confirmations[0].reference_s) if made.confirmations else 0
     return replace(after, confirmations=_confirmed(scenario, after, again)) if again else after
 

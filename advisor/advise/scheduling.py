@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from math import exp, log
 from typing import Any
 
-import numpy as np
-
+from advisor.advise import changes
 from advisor.advise.spending import Spending
 from simulator import Configuration, Load, LoadTrace, Repartition, Scenario, ScenarioError, ties, units
 from simulator.experiments.sweep import run_or_recall
@@ -155,14 +154,14 @@ Side = tuple[Scenario, Sequence[Configuration]]
 
 def axes_of(static: Side, dynamic: Side, spending: Spending) -> Iterator[Axis]:
     """What decides, each changed by itself on both sides while there is time; loads only where there are some."""
-    scenario, changes = static[0], list[tuple[str, Callable[[Scenario, float], Scenario]]]()
+    scenario, found = static[0], list[tuple[str, Callable[[Scenario, float], Scenario]]]()
     if any(pe.load is not None for pe in scenario.platform.pes):
-        changes = [("how long levels of load last", lasting), ("strength of the load", stronger)]
+        found = [("how long levels of load last", lasting), ("strength of the load", changes.with_load)]
     if scenario.application.name != FARM:
-        changes.append(("latency and transfer times", slower_links))
+        found.append(("latency and transfer times", slower_links))
     elif dynamic[0].application.work.pull_s + dynamic[0].application.work.serve_s > 0:  # type: ignore[attr-defined]
-        changes.append(("times of a pull", dearer_pulls))
-    for what, change in changes:
+        found.append(("times of a pull", dearer_pulls))
+    for what, change in found:
         if spending.left_s <= 0:
             return
         gains = []
@@ -185,11 +184,6 @@ def crossing(factors: Sequence[float], gains: Sequence[float]) -> float | None:
     return min(found, key=lambda factor: abs(log(factor)), default=None)
 
 
-def _with_loads(scenario: Scenario, change: Callable[[Load], Load]) -> Scenario:
-    pes = tuple(pe if pe.load is None else replace(pe, load=change(pe.load)) for pe in scenario.platform.pes)
-    return replace(scenario, platform=replace(scenario.platform, pes=pes))
-
-
 def lasting(scenario: Scenario, factor: float) -> Scenario:
     """The same with loads whose levels last so many times as long."""
 
@@ -198,25 +192,13 @@ def lasting(scenario: Scenario, factor: float) -> Scenario:
         made = LoadTrace(trace.times_s * factor, trace.values, trace.end_s * factor, trace.after_end)
         return replace(load, trace=made, recording=load.recording or trace, start_s=load.start_s * factor)
 
-    return _with_loads(scenario, longer)
-
-
-def stronger(scenario: Scenario, factor: float) -> Scenario:
-    """The same with so many times the load; of a share that is left, so many times what is taken."""
-
-    def more(load: Load) -> Load:
-        trace, values = load.trace, load.trace.values
-        changed = np.clip(1 - factor * (1 - values), 0.01, 1.0) if load.rule == "given" else values * factor
-        made = LoadTrace(trace.times_s, changed, trace.end_s, trace.after_end)
-        return replace(load, trace=made, recording=load.recording or trace)
-
-    return _with_loads(scenario, more)
+    pes = scenario.platform.pes
+    return changes.with_pes(scenario, [pe if pe.load is None else replace(pe, load=longer(pe.load)) for pe in pes])
 
 
 def slower_links(scenario: Scenario, factor: float) -> Scenario:
     """The same with so many times the latency, and a bandwidth that is so many times less."""
-    network = scenario.platform.network.scaled(latency=factor, bandwidth=1 / factor)
-    return replace(scenario, platform=replace(scenario.platform, network=network))
+    return changes.with_link(scenario, latency=factor, bandwidth=1 / factor)
 
 
 def dearer_pulls(scenario: Scenario, factor: float) -> Scenario:

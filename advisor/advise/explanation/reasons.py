@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from advisor.advise.explanation import changes
+from advisor.advise import changes
 from advisor.advise.explanation.neighbours import Other
 from advisor.advise.explanation.questions import Questions
 from simulator import (

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from advisor.advise.explanation import changes
+from advisor.advise import changes
 from advisor.advise.explanation.questions import Questions
 from advisor.advise.kinds import Kind, kinds_of
 from advisor.advise.spending import OutOfBudgetError

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from advisor.advise.explanation.changes import with_load
+from advisor.advise.changes import with_load
 from simulator import PE, Configuration, LinkModel, Platform, dump_scenario, load_scenario, read_template, run
 from simulator.scenario_file.truths import draw
 from tests.support.sweep_points import write

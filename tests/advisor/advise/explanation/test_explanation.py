@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 
 from advisor import explain, recommend
-from advisor.advise.explanation import changes
+from advisor.advise import changes
 from advisor.advise.explanation.neighbours import others
 from advisor.advise.explanation.questions import Questions
 from advisor.advise.explanation.reasons import reasons
 from advisor.advise.explanation.sensitivity import sensitivities
 from advisor.advise.spending import OutOfBudgetError
-from simulator import LinkModel, SpeedBand, documents, run
+from simulator import LinkModel, SpeedBand, documents
 from simulator.platform.nodes import Node, Platform
 from simulator.programs.configuration import Configuration
+from tests.support.advised import advised_as
 from tests.support.platforms import band, pe, scenario, trace
 
 N = 600
@@ -27,17 +28,13 @@ def two(*, latency_s=1e-9, load=None, second=SPEED, replications=1):
     return scenario(pes, N, link=link, replications=replications, seed=3)
 
 
-def advised(made, *partition):
-    """The recommendation of a partition, whatever the search says."""
-    chosen = Configuration.one_each("advised", partition)
-    return replace(
-        recommend(made, confirm=0, runs=60), configuration=chosen, runs=run(made.with_configurations((chosen,)))
-    )
+def split(made, *partition):
+    return advised_as(made, Configuration.one_each("advised", partition))
 
 
 def asked(made, *partition, limit=100_000):
     """Questions about it, where only the partition varies."""
-    given = replace(advised(made, *partition), varied=("partition",))
+    given = replace(split(made, *partition), varied=("partition",))
     return Questions(made, given, most_runs=limit)
 
 
@@ -116,7 +113,7 @@ def with_memory(memories, **options):
 def test_what_paging_costs():
     """a needs three matrices and has less, so it pages, whatever b does; without, halves of WORK_S."""
     made = with_memory((2.5, 3.0))
-    now_s = float(advised(made, 300, 300).runs.makespan_s[0, 0])
+    now_s = float(split(made, 300, 300).runs.makespan_s[0, 0])
     costs = {cost.of: cost for cost in reasons(asked(made, 300, 300)).costs}
     assert costs["paging"].makespan_s == pytest.approx(WORK_S / 2, rel=1e-6)
     assert costs["paging"].share == pytest.approx(1 - WORK_S / 2 / now_s)
@@ -126,7 +123,7 @@ def test_what_paging_costs():
 def test_what_memory_does_not_hold_is_not_proposed():
     """b holds its matrix and half of its rows, not two thirds of them."""
     tight = with_memory((3.1, 1.5), swap_bytes=0)
-    assert explain(tight, advised(tight, 500, 100)).recommendation.configuration.partition[1] <= 150
+    assert explain(tight, split(tight, 500, 100)).recommendation.configuration.partition[1] <= 150
 
 
 def fluctuating():
@@ -137,7 +134,7 @@ def fluctuating():
 @pytest.mark.slow
 def test_same_seed_same_explanation_and_runs_are_counted():
     made = fluctuating()
-    first, second = (explain(made, advised(made, 400, 200), most_runs=2000) for _ in range(2))
+    first, second = (explain(made, split(made, 400, 200), most_runs=2000) for _ in range(2))
     assert documents.to_dict(first) == documents.to_dict(second)
     assert first.effort.simulated_runs > 500
     assert first.effort.replications == 5
@@ -156,7 +153,7 @@ def test_what_there_are_no_runs_for_is_named():
 
 def test_a_partition_that_can_be_bettered_is_told():
     made = two()
-    found = explain(made, advised(made, 400, 200))
+    found = explain(made, split(made, 400, 200))
     assert found.effort.search_regret == pytest.approx(0, abs=1e-3)
     assert found.effort.adopted_instead_of == "advised"
     assert found.effort.adopted_gain == pytest.approx(1 / 3, rel=0.01)

@@ -42,10 +42,11 @@ def some_advice():
 def asked(found):
     """The advice among the scenario's own configurations alone."""
     runs = run(found)
-    best = found.configurations[int(np.argmin(runs.makespan_ticks.mean(axis=1)))]
+    best = int(np.argmin(runs.makespan_ticks.mean(axis=1)))
+    ranking = some_advice().ranking
+    ranking = replace(ranking, ranked=(replace(ranking.best, candidate=best),))
     strategies = replace(some_advice().strategies, candidates=found.configurations, also={})
-    rates = (1.0,) * len(found.configurations)
-    return replace(some_advice(), configuration=best, runs=runs, strategies=strategies, rates=rates)
+    return replace(some_advice(), ranking=ranking, runs=runs, strategies=strategies)
 
 
 def test_who_gets_all_the_work_of_two_pes_alike():

@@ -9,10 +9,11 @@ from advisor import explain, recommend
 from advisor.advise import explanation
 from advisor.advise.explanation.neighbours import others
 from advisor.advise.explanation.questions import Questions
-from simulator import load_scenario, run
+from simulator import load_scenario
 from simulator.programs.configuration import Configuration
 from tests.support.advice_cases import PARAMETERS
 from tests.support.advice_cases import recorded as scenario
+from tests.support.advised import advised_as
 
 NAMES = tuple(PARAMETERS)
 SEEDS = (10, 5)
@@ -69,16 +70,8 @@ configurations: {{equal: {{partition: equal}}}}
     return load_scenario(path)
 
 
-def advised(made, units, placement):
-    """The recommendation of a configuration, whatever the search says."""
-    chosen = Configuration("advised", units, placement)
-    return replace(
-        recommend(made, confirm=0, runs=60), configuration=chosen, runs=run(made.with_configurations((chosen,)))
-    )
-
-
 def rows_of(made, units, placement, varied=("partition", "allocation")):
-    given = replace(advised(made, units, placement), varied=varied)
+    given = replace(advised_as(made, Configuration("advised", units, placement)), varied=varied)
     return others(Questions(made, given, most_runs=10**6))
 
 
@@ -98,7 +91,7 @@ def test_what_is_left_gets_the_units_that_are_best_for_it(tmp_path):
 def test_an_advice_with_equal_units_becomes_the_one_by_speed(tmp_path):
     """Equal units on all eight cores take 15 s; by speed 10 s."""
     made = two_nodes(tmp_path)
-    found = explain(made, advised(made, (1500,) * 8, (0,) * 4 + (1,) * 4))
+    found = explain(made, advised_as(made, Configuration("advised", (1500,) * 8, (0,) * 4 + (1,) * 4)))
     assert found.effort.adopted_instead_of == "advised"
     assert found.effort.adopted_gain == pytest.approx(0.5, rel=5e-3)
     units = np.bincount(found.recommendation.configuration.placement, found.recommendation.configuration.partition)

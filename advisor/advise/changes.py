@@ -1,4 +1,4 @@
-"""Changes to a scenario that explanations ask about: speeds, loads, links, memory, problem size. The draws stay."""
+"""Changes to a scenario that answers ask about: speeds, loads, links, memory, problem size. The draws stay."""
 
 from collections.abc import Sequence
 from dataclasses import replace
