@@ -162,7 +162,6 @@ def refused(folder, arguments, said, log="jobs.csv"):
     ("arguments", "said"),
     [
         (ON[:2], "processors counted: the cluster's PEs differ"),
-        ([*ON, "--estimates", "fit"], "--estimates fit: no regression is named"),
         ([*ON, "--draw", "1"], "--draw 1: the platform has no loads that are drawn"),
         (["--platform", "loaded.yaml", *ON[2:], "--draw", "3"], "--draw 3: the platform has draws 0 to 2"),
         ([*ON, "--policy", "own.py", "--sizes", "fit"], "--sizes has no effect with --policy"),
