@@ -77,8 +77,7 @@ def memory(
     """
     if given.replay is None:
         store = partial_of(output, "calibrate-memory")
-        measured = _measure(sweep, swept, store)
-        _finish(measured.file, _swept(measured.sweep), output)
+        _finish(*_measure(sweep, swept, store), output)
         files.remove(store)
         return
     sweeps = None if swept is None else calibration.swept_by_kernel(swept)
@@ -90,7 +89,7 @@ def _finish(found: "calibration.MemoryFile", more: Sequence[str], output: Path |
     finish(document, memory_blocks(found, *more), output, write=partial(files.write_json, document=document))
 
 
-def _measure(asked: Sweep, swept: Path | None, store: Path) -> "calibration.MeasuredMemory":
+def _measure(asked: Sweep, swept: Path | None, store: Path) -> "tuple[calibration.MemoryFile, list[str]]":
     """Measure and fit; every visit is kept in the store."""
     known = None if swept is None else calibration.swept_by_kernel(swept)
     firm = asked.budget is not None  # on a busy machine the default one may take longer, and is no reason to refuse
@@ -106,7 +105,7 @@ def _measure(asked: Sweep, swept: Path | None, store: Path) -> "calibration.Meas
         if asked.table is not None:
             calibration.write_sweep_table(sweep.cells, asked.table)
         sweeps = known or calibration.measure_vectors(plan, machine, budget_s=VECTORS * left_s, on_progress=on_progress)
-        return calibration.fit_sweep(sweep, machine, sweeps=sweeps)
+        return calibration.fit_sweep(sweep, machine, sweeps=sweeps), _swept(sweep)
 
 
 def _swept(sweep: Any) -> list[str]:

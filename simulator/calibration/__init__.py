@@ -18,9 +18,8 @@ if TYPE_CHECKING:
         read_plan,
     )
     from simulator.calibration.allocation.program import AllocatedProgram, PlacedRank, make_reader, parse_program
-    from simulator.calibration.apex.fitted import MeasuredMemory, fit_sweep
     from simulator.calibration.apex.plan import make_sweep
-    from simulator.calibration.apex.sweep import measure_sweep, measure_vectors, write_sweep_table
+    from simulator.calibration.apex.sweep import fit_sweep, measure_sweep, measure_vectors, write_sweep_table
     from simulator.calibration.bands.build import save_speed_model
     from simulator.calibration.bands.source import ReplaySource, read_replay
     from simulator.calibration.bench.campaign import Budget, BudgetTooShortError, run_campaign

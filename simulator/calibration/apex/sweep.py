@@ -18,6 +18,8 @@ from simulator.calibration.bench.campaign import Budget, Progress, no_progress, 
 from simulator.calibration.bench.group import Group
 from simulator.calibration.bench.usage import Done
 from simulator.calibration.kernels.sized import WORD_BYTES
+from simulator.models.memory.file import MemoryFile, fit_memory
+from simulator.models.memory.forms import MemoryTimes
 from simulator.models.memory.model import Sweeps
 
 LEAST_PASSES = 3
@@ -258,6 +260,14 @@ def _summed(plan: SweepPlan, kept: Visits) -> Sweep:
     times = tuple(CellTime(cell, tuple(row)) for cell, row in zip(plan.cells, seen, strict=True))
     switches = sum(visit.switches for visit in kept.made)
     return Sweep(plan, times, kept.spent_s, kept.reused, switches, kept.journal.warnings)
+
+
+def fit_sweep(sweep: Sweep, machine: Machine, *, sweeps: Sweeps | None = None) -> MemoryFile:
+    """Fit all models to a sweep measured on this machine, and keep what vector loops took; see `fit_memory`."""
+    times = MemoryTimes(*(sweep.columns[name] for name in COLUMNS))
+    fit = fit_memory(times, machine=machine, measured_here=True, sweeps=sweeps)
+    cells, warnings = [cell.to_dict() for cell in sweep.cells], (*sweep.warnings, *fit.warnings)
+    return replace(fit.file, sweep=sweep.to_dict(), cells=cells, warnings=warnings)
 
 
 def write_sweep_table(cells: Sequence[CellTime], path: Path) -> None:

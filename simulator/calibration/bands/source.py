@@ -13,16 +13,8 @@ from simulator.base.errors import ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table, read_table
 from simulator.calibration.bands.levels import AtOnce
 from simulator.calibration.bands.panels import KERNELS, by_columns, check_one_subject, holds_panels
-from simulator.calibration.bench.journal import (
-    FORMAT,
-    KIND,
-    belongs_to,
-    check_head,
-    parse_entry,
-    point_of,
-    read_entries,
-)
-from simulator.calibration.bench.measurement import Measurement, Workload
+from simulator.calibration.bench.journal import belongs_to, check_head, parse_entry, read_entries
+from simulator.calibration.bench.measurement import FORMAT, KIND, Measurement, Workload, point_of
 from simulator.models.foreign import SPEED, read_as
 from simulator.models.foreign.speeds import RATE, sized
 from simulator.models.speed import SpeedBand, TableError
@@ -254,7 +246,7 @@ def _points(path: Path) -> ReplaySource:
     head = check_head(entries[0] if entries else parse_entry(files.read_bytes(path)), known, path, KIND)
     with in_file(path):
         subject = read_keys({"subject": head["subject"]}, subject=Workload)["subject"]
-        found = [point_of(entry, Measurement.from_row) for entry in entries[1:] if "ends" not in entry]
+        found = [point_of(entry) for entry in entries[1:] if "ends" not in entry]
         points = {one.key: one for one in found if one.finished}
     measured = sorted(points.values(), key=lambda point: point.size)
     rows = [

@@ -7,10 +7,10 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, Generic, Protocol, Self, TypeVar
+from typing import IO, Any, Self
 
 from simulator.base import files
-from simulator.base.documents import at, in_file, read_keys
+from simulator.base.documents import in_file
 from simulator.base.errors import ApportionError, CalibrationError, Interrupted, ScenarioError
 from simulator.base.machine import Machine
 
@@ -21,7 +21,6 @@ IDENTITY = ("host", "system", "cpu_model", "cores", "caches", "memory_bytes", "q
 
 Entry = dict[str, Any]
 """A line of the file, or an object in it."""
-FORMAT, KIND = 2, "points"
 
 
 class Journal:
@@ -218,114 +217,6 @@ def _differing(there: Any, here: Any) -> tuple[str, str]:
 def _short(value: Any) -> str:
     text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-# Points by their key, each written again when it has more samples.
-
-
-class Keepable(Protocol):
-    """A finished point, or one as far as it is."""
-
-    @property
-    def key(self) -> float:
-        """What no two points of a subject share: its n, or its size."""
-
-    @property
-    def finished(self) -> bool:
-        """Whether no more samples are to come."""
-
-    def row(self) -> Entry:
-        """What is kept, as plain data for JSON."""
-
-
-P = TypeVar("P", bound=Keepable)
-
-
-class PointStore(Generic[P]):
-    """The points of one subject on one PE; without a path they are kept in memory only.
-
-    `path`: file of a line for each point; read if it is there, appended to after each point. See `Journal`.
-    `read`: the inverse of a point's `row`; raises KeyError, TypeError or ValueError for what is none.
-    `subject`: what is measured and on which processor, as plain data: other points are refused.
-    `machine`: where: points of an unlike machine are refused. None if they belong to no machine.
-    """
-
-    def __init__(
-        self,
-        path: Path | None,
-        *,
-        read: Callable[[Entry], P],
-        subject: Mapping[str, Any],
-        machine: Machine | None,
-    ) -> None:
-        self._read = read
-        self._ends: Entry | None = None
-        self.points: dict[float, P] = {}
-        self.open: dict[float, P] = {}
-        """Points of which more samples are to come, by key."""
-        belongs = belongs_to(subject, machine)
-        self.journal = Journal(path, kind=KIND, version=FORMAT, what="points", take=self._take, belongs=belongs)
-        self.before = set(self.points)
-        """Keys of the points that the file held when it was opened and that have not been measured since."""
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A line if a part of the file was damaged."""
-        return self.journal.warnings
-
-    def get(self, key: float) -> P | None:
-        """A point, finished or as far as it is."""
-        return self.points.get(key) or self.open.get(key)
-
-    def ends(self, settings: Mapping[str, Any]) -> Entry | None:
-        """The ends found before under the same settings."""
-        if self._ends is None or self._ends["settings"] != plain(settings):
-            return None
-        ends: Entry = self._ends["found"]
-        return ends
-
-    def keep_ends(self, settings: Mapping[str, Any], ends: Mapping[str, Any]) -> None:
-        """Remember the ends of the sizes."""
-        self._ends = {"settings": plain(settings), "found": dict(ends)}
-        self.journal.keep({"ends": self._ends})
-
-    def keep(self, point: P) -> None:
-        """Remember a point, finished or as far as it is."""
-        self._hold(point)
-        self.before.discard(point.key)
-        self.journal.keep(_line(point.key, point.row(), finished=point.finished))
-
-    def forget(self, key: float) -> None:
-        """Forget a finished point, so that it is measured again; the file has it until then."""
-        del self.points[key]
-        self.before.discard(key)
-
-    def _hold(self, point: P) -> None:
-        self.points.pop(point.key, None)
-        self.open.pop(point.key, None)
-        (self.points if point.finished else self.open)[point.key] = point
-
-    def _take(self, line: Entry) -> None:
-        if "ends" in line:
-            found = read_keys(line, ends=Any)["ends"]
-            with at("ends"):
-                self._ends = read_keys(found, settings=Entry, found=Entry)
-        else:
-            self._hold(point_of(line, self._read))
-
-
-def point_of(line: Entry, made: Callable[[Entry], P]) -> P:
-    """The point that a line keeps."""
-    said = read_keys(line, key=float, finished=bool, point=Entry)
-    with at("point"):
-        found = made(said["point"])
-    if found.key != said["key"]:
-        raise ScenarioError(f"key: {said['key']:g} is not that of its point, {found.key:g}")
-    return found
-
-
-def _line(key: float, point: Mapping[str, Any], *, finished: bool) -> Entry:
-    return {"key": key, "finished": finished, "point": point}
 
 
 # While work goes on, and when it ends early.

@@ -1,16 +1,19 @@
 """A measured point: all samples of a problem size, which of them other programs disturbed, how well it is known."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.base.documents import Record, read
+from simulator.base.documents import Record, at, read, read_keys
 from simulator.base.errors import ScenarioError
-from simulator.calibration.bench.journal import Entry
+from simulator.base.machine import Machine
+from simulator.calibration.bench.journal import Entry, Journal, belongs_to, plain
 from simulator.calibration.bench.usage import Usage
 from simulator.models.speed import Cut, cut_from_samples
 
@@ -245,3 +248,82 @@ def may_be_off(samples: Sequence[Usage]) -> float:
     speeds = 1 / np.array([sample.cpu_s for sample in samples])
     spread = float(np.max(speeds) / np.median(speeds) - 1)
     return max(spread, float(np.median([taken_share(sample) for sample in samples])) / 3)
+
+
+# Points by their key, each written again when it has more samples.
+
+FORMAT, KIND = 2, "points"
+
+
+class PointStore:
+    """The points of one subject on one PE; without a path they are kept in memory only.
+
+    `path`: file of a line for each point; read if it is there, appended to after each point. See `Journal`.
+    `subject`: what is measured and on which processor, as plain data: other points are refused.
+    `machine`: where: points of an unlike machine are refused. None if they belong to no machine.
+    """
+
+    def __init__(self, path: Path | None, *, subject: Mapping[str, Any], machine: Machine | None) -> None:
+        self._ends: Entry | None = None
+        self.points: dict[float, Measurement] = {}
+        self.open: dict[float, Measurement] = {}
+        """Points of which more samples are to come, by key."""
+        belongs = belongs_to(subject, machine)
+        self.journal = Journal(path, kind=KIND, version=FORMAT, what="points", take=self._take, belongs=belongs)
+        self.before = set(self.points)
+        """Keys of the points that the file held when it was opened and that have not been measured since."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line if a part of the file was damaged."""
+        return self.journal.warnings
+
+    def get(self, key: float) -> Measurement | None:
+        """A point, finished or as far as it is."""
+        return self.points.get(key) or self.open.get(key)
+
+    def ends(self, settings: Mapping[str, Any]) -> Entry | None:
+        """The ends found before under the same settings."""
+        if self._ends is None or self._ends["settings"] != plain(settings):
+            return None
+        ends: Entry = self._ends["found"]
+        return ends
+
+    def keep_ends(self, settings: Mapping[str, Any], ends: Mapping[str, Any]) -> None:
+        """Remember the ends of the sizes."""
+        self._ends = {"settings": plain(settings), "found": dict(ends)}
+        self.journal.keep({"ends": self._ends})
+
+    def keep(self, point: Measurement) -> None:
+        """Remember a point, finished or as far as it is."""
+        self._hold(point)
+        self.before.discard(point.key)
+        self.journal.keep({"key": point.key, "finished": point.finished, "point": point.row()})
+
+    def forget(self, key: float) -> None:
+        """Forget a finished point, so that it is measured again; the file has it until then."""
+        del self.points[key]
+        self.before.discard(key)
+
+    def _hold(self, point: Measurement) -> None:
+        self.points.pop(point.key, None)
+        self.open.pop(point.key, None)
+        (self.points if point.finished else self.open)[point.key] = point
+
+    def _take(self, line: Entry) -> None:
+        if "ends" in line:
+            found = read_keys(line, ends=Any)["ends"]
+            with at("ends"):
+                self._ends = read_keys(found, settings=Entry, found=Entry)
+        else:
+            self._hold(point_of(line))
+
+
+def point_of(line: Entry) -> Measurement:
+    """The point that a line keeps."""
+    said = read_keys(line, key=float, finished=bool, point=Entry)
+    with at("point"):
+        found = Measurement.from_row(said["point"])
+    if found.key != said["key"]:
+        raise ScenarioError(f"key: {said['key']:g} is not that of its point, {found.key:g}")
+    return found

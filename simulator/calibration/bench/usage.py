@@ -2,7 +2,8 @@
 
 import resource
 import time
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add, sub
 
 
 @dataclass(frozen=True)
@@ -27,17 +28,7 @@ class Usage:
         return cls(own.ru_utime + own.ru_stime, time.perf_counter(), own.ru_nvcsw, own.ru_nivcsw)
 
     def __sub__(self, earlier: "Usage") -> "Usage":
-        return Usage(
-            self.cpu_s - earlier.cpu_s,
-            self.wall_s - earlier.wall_s,
-            self.voluntary_switches - earlier.voluntary_switches,
-            self.involuntary_switches - earlier.involuntary_switches,
-        )
+        return Usage(*map(sub, astuple(self), astuple(earlier)))
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            self.cpu_s + other.cpu_s,
-            self.wall_s + other.wall_s,
-            self.voluntary_switches + other.voluntary_switches,
-            self.involuntary_switches + other.involuntary_switches,
-        )
+        return Usage(*map(add, astuple(self), astuple(other)))

@@ -20,10 +20,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
 
 from simulator.base.errors import ApportionError
 from simulator.base.machine import boot_number, process_state, this_machine, this_topology
+from simulator.calibration.bench.group import HERE, Worker
 
 PROTOCOL = 1
 BEAT_S = 2.0
@@ -35,8 +35,6 @@ WAIT_S = 10.0
 BUFFER_BYTES = 2**19
 """What the system may keep of a message at either end."""
 _CHUNK_BYTES = 2**16
-_WORDS_BYTES = 2048
-"""How much of the end of what a worker says as errors is kept."""
 _GRACE_S = 1.0
 _ADDRESS_OF_INTERFACE = 0x8915
 """The system's request SIOCGIFADDR."""
@@ -51,14 +49,13 @@ class Agent:
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
-        self._workers: dict[int, subprocess.Popen[bytes]] = {}
+        self._workers: dict[int, Worker] = {}
         self._computing: dict[int, bool] = {}
         self._owing: dict[int, int] = {}
         """Of each worker, the answers that it owes."""
         self._controls: dict[int, socket.socket] = {}
         self._begun: dict[object, bytes] = {}
         """Of each stream, what it has said of a line."""
-        self._words: dict[int, bytes] = {}
         self._channels: set[int] = set()
         self._server: socket.socket | None = None
         self.commands: dict[str, Callable[..., Answer | None]] = {
@@ -95,22 +92,10 @@ class Agent:
 
     def start(self, worker: int, words: list[str], inherited: list[int], *, apart: bool) -> Answer:
         """Start a worker, which keeps some of our channels."""
-        own, theirs = socket.socketpair()
-        with theirs:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "simulator.calibration.bench.worker", str(os.getpid()), *words],
-                stdin=theirs.fileno(),
-                stdout=theirs.fileno(),
-                stderr=subprocess.PIPE,
-                pass_fds=[number for number in inherited if number in self._channels],
-                start_new_session=apart,
-            )
-        self._workers[worker], self._controls[worker], self._words[worker] = process, own, b""
+        own, process = HERE.start(words, [one for one in inherited if one in self._channels], apart=apart)
+        self._workers[worker], self._controls[worker] = process, own
         self._computing[worker], self._owing[worker] = words[1] in _COMPUTING, 0
         self._selector.register(own, selectors.EVENT_READ, (self._heard, worker))
-        if process.stderr is not None:
-            os.set_blocking(process.stderr.fileno(), False)
-            self._selector.register(process.stderr, selectors.EVENT_READ, (self._overheard, worker))
         return {"pid": process.pid}
 
     def tell(self, worker: int, line: str) -> None:
@@ -122,8 +107,7 @@ class Agent:
     def signal(self, worker: int, number: int, *, session: bool) -> None:
         """Send a worker, or its session, a signal."""
         with contextlib.suppress(KeyError, OSError):
-            process = self._workers[worker]
-            os.killpg(process.pid, number) if session else process.send_signal(number)
+            self._workers[worker].signal(signal.Signals(number), session=session)
 
     def close(self, worker: int) -> None:
         """No more lines to a worker: it ends."""
@@ -197,7 +181,7 @@ class Agent:
             deadline = time.monotonic() + _GRACE_S
             for process in left:
                 if ask is not None:
-                    process.send_signal(ask)
+                    process.signal(ask, session=False)
             for process in left:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(max(0.0, deadline - time.monotonic()))
@@ -240,20 +224,8 @@ class Agent:
         self._owing[worker] = 0
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_GRACE_S)
-        if process.stderr is not None:
-            self._overheard(worker, process.stderr)
-        said = self._words.pop(worker, b"").decode(errors="replace").strip().splitlines()
-        _say({"worker": worker, "ended": process.returncode, "said": said[-1] if said else ""})
-
-    def _overheard(self, worker: int, stream: Any) -> None:
-        """Keep the end of what a worker says as errors."""
-        came = b"" if stream.closed else stream.read()
-        if came and worker in self._words:
-            self._words[worker] = (self._words[worker] + came)[-_WORDS_BYTES:]
-        if came == b"":
-            with contextlib.suppress(KeyError, ValueError):
-                self._selector.unregister(stream)
-            stream.close()
+        _say({"worker": worker, "ended": process.returncode, "said": process.last_words()})
+        process.forget()
 
     def _lines(self, stream: object, came: bytes) -> list[bytes]:
         """The whole lines that a stream has said by now."""

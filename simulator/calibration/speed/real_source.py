@@ -17,8 +17,7 @@ from simulator.base.machine import Machine, memory_available_bytes, require_linu
 from simulator.base.randomness import stream
 from simulator.calibration.bands.levels import AtOnce
 from simulator.calibration.bench.campaign import Budget, run_campaign, shuffled
-from simulator.calibration.bench.journal import PointStore
-from simulator.calibration.bench.measurement import PRECISION, Measurement, Workload
+from simulator.calibration.bench.measurement import PRECISION, Measurement, PointStore, Workload
 from simulator.calibration.bench.usage import Usage
 from simulator.calibration.kernels.device import on_device, there
 from simulator.calibration.kernels.sized import WORD_BYTES, largest_within
@@ -344,8 +343,8 @@ class RealSource:
         self._samples = runner.at_once if isinstance(runner, KernelRunner) else []
         return runner
 
-    def _store_at(self, path: Path | None, machine: Machine) -> PointStore[Measurement]:
-        store = PointStore(path, read=Measurement.from_row, subject=self.subject.to_dict(), machine=machine)
+    def _store_at(self, path: Path | None, machine: Machine) -> PointStore:
+        store = PointStore(path, subject=self.subject.to_dict(), machine=machine)
         for point in [point for point in store.points.values() if self._hasty(point)]:
             store.forget(point.n)
         return store

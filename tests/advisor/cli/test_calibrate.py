@@ -8,7 +8,7 @@ import pytest
 
 from simulator import Interrupted
 from simulator.calibration import Measurement, Usage, kept
-from simulator.calibration.bench.journal import PointStore
+from simulator.calibration.bench.measurement import PointStore
 from tests.support.command_line import apportion_here as apportion
 
 ROOT = Path(__file__).parents[3]
@@ -54,7 +54,7 @@ def test_an_interruption_says_what_is_kept_and_how_to_go_on(tmp_path):
 
     assert told(None) == "interrupted; nothing is kept without --output or --store"
     assert told(tmp_path / "none") == "interrupted; no points were finished"
-    store = PointStore(tmp_path / "s.jsonl", read=Measurement.from_row, subject={}, machine=None)
+    store = PointStore(tmp_path / "s.jsonl", subject={}, machine=None)
     for n in range(1, 14):
         store.keep(Measurement(float(n), float(n), (Usage(1.0, 1.0),), n=n, ended_by="time cap"))
     store.keep(Measurement(14.0, 14.0, (Usage(1.0, 1.0),), n=14))

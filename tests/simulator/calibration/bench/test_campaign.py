@@ -8,9 +8,9 @@ from simulator import CalibrationError
 from simulator.calibration.bench import campaign
 from simulator.calibration.bench.campaign import Budget, BudgetSpentError, run_campaign
 from simulator.calibration.bench.competitor import Competitor
-from simulator.calibration.bench.journal import Journal, PointStore
+from simulator.calibration.bench.journal import Journal
 from simulator.calibration.bench.launcher import Ended, failure
-from simulator.calibration.bench.measurement import Measurement
+from simulator.calibration.bench.measurement import Measurement, PointStore
 from simulator.models.load import LoadTrace
 
 
@@ -83,10 +83,10 @@ def test_a_closed_journal_holds_no_file_open(tmp_path):
 
 
 def test_ends_are_known_again_under_the_same_settings(tmp_path):
-    store = PointStore(tmp_path / "points", read=dict, subject={"kernel": "dgemm"}, machine=None)
+    store = PointStore(tmp_path / "points", subject={"kernel": "dgemm"}, machine=None)
     store.keep_ends({"cap_s": 1.0}, {"smallest": 4})
     store.journal.close()
-    again = PointStore(tmp_path / "points", read=dict, subject={"kernel": "dgemm"}, machine=None)
+    again = PointStore(tmp_path / "points", subject={"kernel": "dgemm"}, machine=None)
     assert again.ends({"cap_s": 1.0}) == {"smallest": 4}
     assert again.ends({"cap_s": 2.0}) is None
 

@@ -9,8 +9,8 @@ import pytest
 from simulator.base.errors import ScenarioError
 from simulator.calibration.allocation.campaign import MadeRun, RunTable
 from simulator.calibration.allocation.program import MeasuredTimes
-from simulator.calibration.bench.journal import Journal, PointStore, points_kept, read_entries
-from simulator.calibration.bench.measurement import Measurement
+from simulator.calibration.bench.journal import Journal, points_kept, read_entries
+from simulator.calibration.bench.measurement import Measurement, PointStore
 from simulator.calibration.bench.usage import Usage
 from tests.support.stored_points import rewrite, stored
 
@@ -23,7 +23,7 @@ def point(n, seconds=0.1):
 
 
 def points_at(path, subject=SUBJECT):
-    return PointStore(path, read=Measurement.from_row, subject=subject, machine=None)
+    return PointStore(path, subject=subject, machine=None)
 
 
 def keep_points(path, count):
