@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime
+import json
 import math
 import os
 import sqlite3
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from simulator.base import files
+from simulator.base.documents import by_field, in_file, read
 from simulator.base.errors import ApportionError, ScenarioError, meant, some_names
 from simulator.base.formula import Formula, parse
 from simulator.base.shipped import locate
@@ -26,17 +28,8 @@ WAIT_S = 30.0
 MAX_FAULTS = 20
 """Most faults of a file that are listed."""
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS runs (
-    id INTEGER PRIMARY KEY, application TEXT NOT NULL, version TEXT NOT NULL, machine TEXT NOT NULL,
-    made TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS parameters (
-    run INTEGER NOT NULL REFERENCES runs(id), name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (run, name));
-CREATE TABLE IF NOT EXISTS times (
-    run INTEGER NOT NULL REFERENCES runs(id), name TEXT NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (run, name));
-CREATE INDEX IF NOT EXISTS runs_of_application ON runs (application, version);
-"""
-_TABLES = ("runs", "parameters", "times")
+_SCHEMA = "CREATE TABLE runs (id INTEGER PRIMARY KEY, record TEXT NOT NULL)"
+"""`record` is a `RunRecord` as JSON."""
 _APPLICATION_ID = 0x41505254  # "APRT", so that another program's database is not taken for a history
 _MAGIC = b"SQLite format 3\x00"
 USUAL_RESPONSES = ("time_s", "total_s", "runtime_s")
@@ -101,15 +94,9 @@ def add_runs(path: str | Path, records: Sequence[RunRecord]) -> int:
     faults = [fault for i, record in enumerate(records, 1) for fault in record.check(f"run {i}")]
     if faults:
         raise ScenarioError(faults[:MAX_FAULTS])
+    rows = [(json.dumps(by_field(one), allow_nan=False),) for one in records]
     with _open(path, write=True) as database:
-        for record in records:
-            row = (record.application, record.version, record.machine, record.made)
-            run = database.execute("INSERT INTO runs (application, version, machine, made) VALUES (?, ?, ?, ?)", row)
-            key = run.lastrowid
-            parameters = [(key, name, float(value)) for name, value in record.parameters.items()]
-            times = [(key, name, float(value)) for name, value in record.times_s.items()]
-            database.executemany("INSERT INTO parameters VALUES (?, ?, ?)", parameters)
-            database.executemany("INSERT INTO times VALUES (?, ?, ?)", times)
+        database.executemany("INSERT INTO runs (record) VALUES (?)", rows)
         return int(database.execute("SELECT count(*) FROM runs").fetchone()[0])
 
 
@@ -118,47 +105,20 @@ def list_runs(path: str | Path, *, application: str | None = None, version: str 
     path = Path(path)
     if not path.exists():
         raise ScenarioError(f"{path}: no such file; name a run history")
-    query = "SELECT id, application, version, machine, made FROM runs WHERE 1"
-    wanted = [("application", application), ("version", version)]
-    given = [(name, value) for name, value in wanted if value is not None]
-    query += "".join(f" AND {name} = ?" for name, _ in given) + " ORDER BY id"
     with _open(path, write=False) as database:
-        rows = database.execute(query, [value for _, value in given]).fetchall()
-        kept = {row[0] for row in rows}
-        parameters = _by_run(database, "SELECT run, name, value FROM parameters ORDER BY run, rowid", kept)
-        times = _by_run(database, "SELECT run, name, seconds FROM times ORDER BY run, rowid", kept)
-    found = [
-        RunRecord(name, parameters.get(key, {}), times.get(key, {}), version=number, machine=machine, made=made)
-        for key, name, number, machine, made in rows
-    ]
-    if faults := [fault for row, record in zip(rows, found, strict=True) for fault in _faults(record, row[0], path)]:
+        rows = database.execute("SELECT id, record FROM runs ORDER BY id").fetchall()
+    found, faults = list[RunRecord](), list[str]()
+    for key, text in rows:
+        place = f"{path}: run {key}"
+        try:
+            with in_file(place):
+                found.append(read(RunRecord, files.parse_json(str(text), place)))
+            faults += found[-1].check(place)
+        except ScenarioError as error:
+            faults += error.lines
+    if faults:
         raise ScenarioError(faults[:MAX_FAULTS])
-    return found
-
-
-def _faults(record: RunRecord, key: int, path: Path) -> list[str]:
-    """What a run of the file holds that none of ours does: a column of SQLite takes values of any type."""
-    place = f"{path}: run {key}"
-    numbers: tuple[tuple[object, object], ...] = (*record.parameters.items(), *record.times_s.items())
-    texts: dict[str, object] = {name: getattr(record, name) for name in ("application", "version", "machine", "made")}
-    texts |= {f"name {name!r:.60}": name for name, _ in numbers}
-    faults = [
-        f"{place}: {name}: {value!r:.60} is no text" for name, value in texts.items() if not isinstance(value, str)
-    ]
-    faults += [
-        f"{place}: {name!s:.60}: {value!r:.60} is no number"
-        for name, value in numbers
-        if not isinstance(value, float | int)
-    ]
-    return faults or record.check(place)
-
-
-def _by_run(database: sqlite3.Connection, query: str, kept: set[int]) -> dict[int, dict[str, float]]:
-    found: dict[int, dict[str, float]] = {}
-    for run, name, value in database.execute(query):
-        if run in kept:
-            found.setdefault(run, {})[name] = value
-    return found
+    return [one for one in found if application in {None, one.application} and version in {None, one.version}]
 
 
 @contextlib.contextmanager
@@ -193,27 +153,16 @@ def _check_identity(database: sqlite3.Connection, path: Path, *, write: bool) ->
     if tables or not write:
         raise ScenarioError(f"{path}: this is a database of another program; name a run history")
     database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-    for statement in _SCHEMA.split(";"):
-        if statement.strip():
-            database.execute(statement)
+    database.execute(_SCHEMA)
 
 
 def _check_schema(database: sqlite3.Connection, path: Path) -> None:
-    """Refuse a history whose tables are others than ours: a view or a trigger of somebody's would run here."""
-    kinds = dict(
-        database.execute("SELECT name, CASE WHEN sql LIKE '%VIRTUAL%' THEN '' ELSE type END FROM sqlite_master")
-    )
-    with contextlib.closing(sqlite3.connect(":memory:")) as fresh:
-        fresh.executescript(_SCHEMA)
-        for table in _TABLES:
-            ours, found = (list(one.execute(f"PRAGMA table_xinfo({table})")) for one in (fresh, database))
-            if kinds.get(table) != "table" or ours != found:
-                raise ScenarioError(
-                    f"{path}: the table {table} is not as this version writes it; export its runs with the one that "
-                    "wrote them, and import them into a new history"
-                )
-    if set(kinds.values()) & {"view", "trigger"}:
-        raise ScenarioError(f"{path}: the history holds views or triggers, which are never run here; drop them")
+    """Refuse a history that holds anything but our table: a view or a trigger of somebody's would run here."""
+    if database.execute("SELECT sql FROM sqlite_master").fetchall() != [(_SCHEMA,)]:
+        raise ScenarioError(
+            f"{path}: its tables are not as this version writes them; export its runs with the one that wrote them, "
+            "and import them into a new history"
+        )
 
 
 # A run-time model fitted to the runs of a CSV file or a run history.
