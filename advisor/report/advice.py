@@ -108,7 +108,6 @@ def _sections(advice: Advice, drawn: Illustration, top: int) -> tuple[blocks.Sec
         ),
         explanation_section(compared, advice.explained),
         blocks.Section("ranking", "How sure it is", tuple(ranking_blocks(compared, advice.pareto, top))),
-        drawn.platform,
         origin,
     )
 

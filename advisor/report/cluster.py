@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from advisor import wording
-from advisor.report.illustrated import RULES, Speed, Trace
-from advisor.report.origin import MessageTimes, head, machine_section, provenance_section
+from advisor.report.origin import MessageTimes, head, provenance_section
 from advisor.report.picture import answer_picture
 from advisor.report.strategies import first_rows, strategies_section
 from advisor.report.timelines import Timeline, TooLong, timeline_section
@@ -16,6 +15,26 @@ from advisor.results import Compared, Provenance
 from advisor.verification.check import VerifiedConfiguration
 from simulator import Share, blocks, documents, plots, units
 from simulator.calibration import Coverage
+
+
+@dataclass(frozen=True)
+class Speed:
+    """A speed band at one size, in units per second."""
+
+    low: float
+    mid: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A load over time, in seconds."""
+
+    times_s: tuple[float, ...]
+    values: tuple[float, ...]
+    end_s: float
+    start: str = ""
+    """When its time 0 was, ISO 8601, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +143,7 @@ def cluster_page(result: ClusterResult) -> blocks.Page:
         title=f"{wording.asked(compared.application)}{named}",
         answer=wording.answer(compared),
         sections=(
-            machine_section(machine, result.messages) if result.load is not None else _hosts_section(result),
+            *([] if result.load is not None else [_hosts_section(result)]),
             blocks.Section("speed", "Speed of each kernel", tuple(_speeds(result))),
             blocks.Section("load", "Background load", tuple(_load(result.load))),
             timeline_section(result.timelines),
@@ -135,7 +154,11 @@ def cluster_page(result: ClusterResult) -> blocks.Page:
             provenance_section(
                 result.provenance,
                 compared.drawn.seed,
-                more={"Time taken": wording.took_text(result.seconds), "Folder": result.folder},
+                more={
+                    "Messages": "" if result.messages is None else result.messages.text,
+                    "Time taken": wording.took_text(result.seconds),
+                    "Folder": result.folder,
+                },
             ),
         ),
         host=(machine.host if machine is not None else "") or "this machine",
@@ -217,7 +240,7 @@ def _load(load: MeasuredLoad | None) -> Iterator[blocks.Block]:
     caption = "The load that ran on one PE and that every replication starts at another point of. Dashed: its mean."
     facts = {
         "On": load.pe,
-        "Rule": RULES.get(load.rule, load.rule),
+        "Rule": load.rule,
         "Share left to us, predicted": wording.percent(load.predicted_share, 1),
         "Share left to us, measured": wording.percent(load.measured_share, 1),
     }

@@ -8,7 +8,7 @@ import numpy as np
 
 from advisor import wording
 from advisor.results import Provenance
-from simulator import Machine, blocks, units
+from simulator import blocks, units
 from simulator.models.network import MessageModel
 
 PROBES = 8.0, 2.0**20
@@ -77,35 +77,3 @@ class MessageTimes:
         """What each takes."""
         known = zip(self.times_s, self.sizes_bytes, strict=True)
         return ", ".join(f"{wording.duration(time)} for {units.show_size(size)}" for time, size in known)
-
-
-def machine_section(machine: Machine | None, messages: MessageTimes | None = None) -> blocks.Section:
-    """What is known of the machine, and of its messages."""
-    facts = _of_machine(machine) if machine is not None else {}
-    said = "" if messages is None else messages.text
-    return blocks.Section("machine", "Machine", (blocks.pairs(facts | {"Messages": said}),))
-
-
-def _of_machine(machine: Machine) -> dict[str, str]:
-    caches = [
-        f"L{cache.level}{f' {cache.kind}' if cache.kind in {'data', 'instruction'} else ''} "
-        f"{units.show_size(cache.size_bytes)}{f' (shared by {cache.shared_by})' if cache.shared_by > 1 else ''}"
-        for cache in machine.caches
-    ]
-    cores = [
-        f"{core.cpu}" + (f" [SMT sibling {', '.join(map(str, core.siblings))}]" if core.siblings else "")
-        for core in machine.cores
-    ]
-    named = f"processor{'' if len(cores) == 1 else 's'} {', '.join(cores)}"
-    load = ", ".join(f"{value:.2f}" for value in machine.load_average)
-    memory, free = (units.show_size(size) for size in (machine.memory_bytes, machine.memory_available_bytes))
-    return {
-        "System": machine.system,
-        "Processor": machine.cpu_model,
-        "PEs": f"{machine.pe_count} ({named})",
-        "CPU quota": "" if machine.quota_cores is None else f"{machine.quota_cores:g} cores",
-        "Caches": ", ".join(caches),
-        "Memory": f"{memory}, {free} available" if machine.memory_bytes else "",
-        "Load before the run": f"{load} (mean over 1, 5, 15 min)" if load else "",
-        "Frequency governor": machine.governor or "",
-    }

@@ -177,7 +177,6 @@ def simulation_page(
         strategies_section(judged, heading=heading, noun="configuration", tag=tag),
         timeline_section(drawn.timelines),
         _time_section(simulation),
-        drawn.platform,
         provenance_section(simulation.provenance, simulation.drawn.seed, scenario_text=drawn.scenario_text),
     )
     return blocks.Page(

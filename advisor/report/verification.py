@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from advisor import wording
-from advisor.report.origin import head, machine_section, provenance_section
+from advisor.report.origin import head, provenance_section
 from advisor.report.picture import called, columns, measured_figure, plain_shares, who_figure
 from advisor.report.verdict import verdict
 from advisor.verification.check import Verified, VerifiedConfiguration
@@ -24,8 +24,7 @@ def verification_page(verified: Verified, run: tuple[blocks.Command, ...] = ()) 
             verification_section(
                 verified.configurations, verified.recommended, level=verified.level, coverage=verified.intervals
             ),
-            machine_section(machine),
-            provenance_section(verified.provenance, None),
+            provenance_section(verified.provenance, None, more={"Machine": wording.machine_line(machine)}),
         ),
         host=machine.host if machine is not None else "",
         settings=f"{wording.counted(verified.repetitions, 'repetition')} each",

@@ -7,7 +7,7 @@ import pytest
 from advisor.report.html import render_page
 from simulator import documents
 from tests.support.browser import CHROMIUM, PHONE
-from tests.support.illustrated import Shown, simulated, without_platform
+from tests.support.illustrated import Shown, simulated
 from tests.support.made import made as value_made
 from tests.support.pages import HOSTILE, hostile
 
@@ -36,7 +36,7 @@ def files(tmp_path_factory):
 
 def named_badly():
     """Every name of another kind of nastiness, linked ones alike."""
-    document = hostile(documents.to_dict(without_platform(simulated()[2])))
+    document = hostile(documents.to_dict(simulated()[2]))
     for entry in document["illustration"]["timelines"]:
         entry["pes"] = [NASTY[place % len(NASTY)] for place in range(len(entry["pes"]))]
         entry["configuration"] = NASTY[1]

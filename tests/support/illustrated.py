@@ -1,6 +1,6 @@
 """Simulations as commands hand them to the page, of shipped scenarios."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from advisor.report.illustrated import Illustration, illustration
 from advisor.report.picture import reference
 from advisor.report.simulation import Simulation, compared, simulation_of, simulation_page
 from advisor.results import Compared
-from simulator import blocks, load_scenario, run
+from simulator import load_scenario, run
 
 TUTORIAL = Path(__file__).parents[2] / "scenarios" / "tutorial"
 
@@ -39,10 +39,5 @@ def simulated(name="shared-pes.yaml", replications=None):
 
 
 def simulated_page(name="shared-pes.yaml", replications=None):
-    """The page of `simulate -o`, with the platform."""
+    """The page of `simulate -o`."""
     return simulated(name, replications)[2].page
-
-
-def without_platform(shown):
-    """What documents could hold of it."""
-    return replace(shown, illustration=replace(shown.illustration, platform=blocks.Section("platform", "Platform", ())))
