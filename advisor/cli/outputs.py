@@ -1,14 +1,10 @@
 """What commands write: looked at before they begin, and what was computed kept somewhere if it fails at the end."""
 
-import importlib
-import json
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +17,8 @@ from advisor.cli.options import PRINTED, gave_json
 from advisor.cli.progress import say_compiling
 from simulator import ApportionError, ScenarioError, WriteError, blocks, files
 
+FIGURES = ("MPLBACKEND", "SOURCE_DATE_EPOCH")
+"""Environment variables on which no figure of ours hangs, and over which Matplotlib fails where it cannot read them."""
 WRITTEN = ("output", "hostfile", "jobs", "timeline", "plot", "store", "table", "kept")
 """Names of the parameters, of whatever command, that say where something is written."""
 FOLDERS = (
@@ -55,7 +53,8 @@ def looked_at(name: str, given: Mapping[str, Any], defaults: Mapping[str, Any]) 
     """
     if signs.text() == signs.STARTING:
         signs.say(name)
-    _check_environment()
+    for setting in FIGURES:
+        os.environ.pop(setting, None)
     _check({one: given[one] for one in WRITTEN if given.get(one) is not None}, given, name)
     if say_compiling not in simulator.on_compile:
         simulator.on_compile.append(say_compiling)
@@ -71,36 +70,6 @@ def looked_at(name: str, given: Mapping[str, Any], defaults: Mapping[str, Any]) 
                 end(partial(keep_made, name, given, defaults))
             raise
         end(partial(keep_made, name, given, defaults))
-
-
-def _check_environment() -> None:
-    """Refuse what the environment says that this process, or a library in it, would fail on in the middle.
-
-    Raises ScenarioError with the variable.
-    """
-    if epoch := os.environ.get("SOURCE_DATE_EPOCH"):
-        try:
-            datetime.fromtimestamp(int(epoch), UTC)
-        except (ValueError, OverflowError, OSError):
-            raise ScenarioError(
-                f"the environment variable SOURCE_DATE_EPOCH is {epoch!r}; give whole seconds since 1970, or unset it"
-            ) from None
-    if backend := os.environ.get("MPLBACKEND"):
-        try:
-            importlib.import_module("matplotlib")
-        except ValueError:
-            raise ScenarioError(
-                f"the environment variable MPLBACKEND is {backend!r}, which Matplotlib does not know; unset it"
-            ) from None
-    if (sign := os.environ.get(signs.SWITCH)) not in {None, "", "never"}:
-        raise ScenarioError(f"the environment variable {signs.SWITCH} is {sign!r}; give 'never', or unset it")
-    if state := os.environ.get("APPORTION_STATE"):
-        try:
-            files.check_room(Path(state), folder=True)
-        except ScenarioError as error:
-            if isinstance(error.__cause__, PermissionError):
-                return  # nothing is kept then, as where there is none
-            raise ScenarioError(f"the environment variable APPORTION_STATE: {error.lines[0]}") from error
 
 
 def _folder(name: str, given: Mapping[str, Any]) -> Path | None:
@@ -285,7 +254,7 @@ def finish(
         page = isinstance(text, blocks.Page)
         said = {"Report": str(output / "report.html")} if page else f"model written to {output}"
     tell = partial(show, result, text, said if isinstance(said, Mapping) else {}, form=form)
-    with nothing_lost(result, tell):
+    with nothing_lost(tell):
         signs.say("writing results")
         if write is not None and output is not None:
             write(output)
@@ -321,27 +290,11 @@ def show(result: Any, text: "Shown", written: Mapping[str, str] | None = None, *
 
 
 @contextmanager
-def nothing_lost(result: Any, show: Callable[[], None]) -> Iterator[None]:
-    """Write results; if that fails, show them all the same, keep elsewhere what `--json` prints, and say where.
-
-    `show`: prints the result as the command does when all went well.
-    """
+def nothing_lost(show: Callable[[], None]) -> Iterator[None]:
+    """Write results; if that fails, show them all the same as the command does when all went well."""
     try:
         yield
     except ApportionError as error:
         show()
-        kept = _kept_elsewhere(result)
-        said = "what was computed is on standard output" + (f", and as JSON in {kept}" if kept is not None else "")
         kind = WriteError if type(error) is ApportionError else type(error)
-        raise kind([*error.lines, said]) from error
-
-
-def _kept_elsewhere(result: object) -> Path | None:
-    """A file among the temporary ones; None if nothing can be written there either."""
-    try:
-        with tempfile.NamedTemporaryFile("w", prefix="apportion-", suffix=".json", delete=False) as stream:
-            json.dump(asked.document_of(result), stream, indent=1, allow_nan=False)
-            stream.write("\n")
-        return Path(stream.name)
-    except OSError:
-        return None
+        raise kind([*error.lines, "what was computed is on standard output"]) from error

@@ -257,24 +257,6 @@ def test_a_manifest_from_anybody_removes_nothing_outside_its_folder(tmp_path):
     assert [outside.read_text(), (linked / "inside.txt").read_text()] == ["mine", "mine"]
 
 
-ENVIRONMENT = [
-    ("SOURCE_DATE_EPOCH", "abc", "give whole seconds since 1970, or unset it"),
-    ("MPLBACKEND", "nonsense", "which Matplotlib does not know; unset it"),
-    ("APPORTION_SIGNS", "often", "give 'never', or unset it"),
-    ("APPORTION_STATE", "/proc/here", "nothing can be written there"),
-]
-
-
-@pytest.mark.parametrize(("variable", "value", "said"), ENVIRONMENT)
-def test_a_wrong_environment_variable_is_one_line(monkeypatch, tmp_path, variable, value, said):
-    monkeypatch.setenv(variable, value)
-    run = apportion if variable == "MPLBACKEND" else apportion_here  # looked at when it is imported first
-    ran = run("plot", TUTORIAL / "three-pes.yaml", "-o", tmp_path / "p.pdf")
-    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1), ran.stderr
-    assert variable in ran.stderr
-    assert said in ran.stderr
-
-
 @pytest.mark.parametrize(
     ("path", "folder", "said"),
     [
@@ -331,25 +313,17 @@ TO_WRITE = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "form"), [("simulate", []), ("advise", ["--json"])])
-def test_a_result_that_cannot_be_written_is_told_and_kept(tmp_path, monkeypatch, name, form):
+def test_a_result_that_cannot_be_written_is_told(tmp_path, name, form):
     """Results of ours, but a folder stands where the page is to go, which no look at the outside can see."""
     command, page = TO_WRITE[name], tmp_path / "out" / "report.html"
     assert apportion_here(*command, "-o", tmp_path / "out").returncode == 0
     page.unlink()
     page.mkdir()
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "elsewhere"))
     ran = apportion(*command, *form, "-o", tmp_path / "out")
     assert ran.returncode == 1
     assert "report.html: is a directory" in ran.stderr
-    (kept,) = (tmp_path / "elsewhere").glob("apportion-*.json")
-    assert f"what was computed is on standard output, and as JSON in {kept}" in ran.stderr
-    document = json.loads(kept.read_text())
-    assert document["command"] == name
-    if form:
-        assert json.loads(ran.stdout) == document
-    else:
-        assert len(ran.stdout) > 300
+    assert "what was computed is on standard output" in ran.stderr
+    assert json.loads(ran.stdout)["command"] == name if form else len(ran.stdout) > 300
 
 
 DOCUMENTS = {
