@@ -33,8 +33,6 @@ class Trace:
     times_s: tuple[float, ...]
     values: tuple[float, ...]
     end_s: float
-    start: str = ""
-    """When its time 0 was, ISO 8601, where that is known."""
 
 
 @dataclass(frozen=True)

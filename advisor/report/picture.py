@@ -174,7 +174,6 @@ def measured_figure(
     shown = sorted(ran[:MOST_MAKESPANS], key=verification.index)
     drawn = plots.verification(
         [plots.Checked.of(one, f"{advised} ({one.name})" if one.name == best else called(one.name)) for one in shown],
-        from_zero=True,
     )
     more = f" The fastest {len(shown)} of {len(ran)}, and what was advised." if len(shown) < len(ran) else ""
     return blocks.Figure(drawn, f"Real runs on this machine against what was predicted before them.{more}")

@@ -7,7 +7,7 @@ from advisor.report.origin import head, provenance_section
 from advisor.report.picture import called, columns, measured_figure, plain_shares, who_figure
 from advisor.report.verdict import verdict
 from advisor.verification.check import Verified, VerifiedConfiguration
-from simulator import blocks, plots, units
+from simulator import blocks, units
 from simulator.calibration import Coverage
 
 NOW = ("as-now", "equal", "one-per-core")
@@ -104,16 +104,13 @@ def verification_section(
     level: float,
     coverage: Coverage | None = None,
 ) -> blocks.Section:
-    """Every real run and what was predicted, as a figure and a table."""
+    """Real runs and what was predicted of them, as a table."""
     heading = "Predicted against measured"
-    drawn = plots.verification([plots.Checked.of(one) for one in entries])
-    if not drawn:
+    if not entries:
         return blocks.Section("verification", heading, ())
-    caption = "Real runs on this machine with the load on, every repetition shown, and what was predicted before them."
     held = [] if coverage is None else wording.held_lines(coverage, level)
     said = (blocks.Text(f"{'. '.join(held)}. {wording.HELD_NOTE}"),) if held else ()
-    shown = blocks.SideBySide(blocks.Figure(drawn, caption), (_table(entries, recommended, level), *said))
-    return blocks.Section("verification", heading, (shown,))
+    return blocks.Section("verification", heading, (_table(entries, recommended, level), *said))
 
 
 def _table(entries: Sequence[VerifiedConfiguration], recommended: str, level: float) -> blocks.Table:

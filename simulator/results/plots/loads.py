@@ -1,7 +1,5 @@
 """Background load: a trace over time, exactly at its beginning and as far as an eye can tell over its whole length."""
 
-import datetime
-import math
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
@@ -14,8 +12,6 @@ if TYPE_CHECKING:
 _STRETCHES: Final = 200
 _LEGIBLE: Final = 60
 """Steps that a figure of this width can show one by one."""
-_CLOCK_STEPS: Final = (60, 300, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800)
-_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 class _Step(NamedTuple):
@@ -42,11 +38,10 @@ class Loaded(Protocol):
         """When the last value ends."""
 
 
-def load(trace: Loaded | None, *, rule: str = "fair", pe: str = "", start: str = "") -> Drawing:
+def load(trace: Loaded | None, *, rule: str = "fair", pe: str = "") -> Drawing:
     """Draw a load over time with its mean; a long one as a short exact part, and as a whole in short stretches.
 
     `rule`: as of a PE's load: what is given is the share left to us, else it is competing processes.
-    `start`: when its time 0 was (ISO 8601): times of day stand below it.
     """
     steps = [] if trace is None else _steps(trace.times_s, trace.values, trace.end_s)
     if not steps:
@@ -55,9 +50,9 @@ def load(trace: Loaded | None, *, rule: str = "fair", pe: str = "", start: str =
     what = f"{what} on {label(pe)}" if pe else what
     mean, low, high = _mean(steps), min(step.low for step in steps), max(step.high for step in steps)
     lasts_s, first, whole = steps[-1].end_s - steps[0].start_s, steps[:_LEGIBLE], steps
-    unit_s, unit = (1.0, "s") if start else time_unit(lasts_s)
+    unit_s, unit = time_unit(lasts_s)
     below, panels = f"time in {unit}", dict[str, Panel]()
-    show = partial(_draw, mean=mean, top=high, what=what, start=start, unit_s=unit_s)
+    show = partial(_draw, mean=mean, top=high, what=what, unit_s=unit_s)
     if len(steps) > 2 * _LEGIBLE:
         whole = _thinned(steps)
         part = f"time in {unit}, the first {(steps[_LEGIBLE].start_s - steps[0].start_s) / unit_s:.3g} {unit}"
@@ -70,7 +65,7 @@ def load(trace: Loaded | None, *, rule: str = "fair", pe: str = "", start: str =
 
 
 def _draw(
-    axes: "Axes", *, steps: Sequence[_Step], mean: float, top: float, what: str, start: str, unit_s: float, below: str
+    axes: "Axes", *, steps: Sequence[_Step], mean: float, top: float, what: str, unit_s: float, below: str
 ) -> None:
     """Steps and their mean."""
     edges = [time_s / unit_s for time_s in (*(step.start_s for step in steps), steps[-1].end_s)]
@@ -81,27 +76,6 @@ def _draw(
     axes.axhline(mean, color=series(1), ls="--", lw=1.4, label=f"mean {mean:.2f}")
     axes.set(xlim=(edges[0], edges[-1]), ylim=(0, top * 1.12 or 1), xlabel=below, ylabel=what)
     axes.grid(axis="y")
-    in_clock_time(axes, start)
-
-
-def in_clock_time(axes: "Axes", start: str, *, most: int = 7) -> None:
-    """Times of day in place of seconds since a start; nothing where that is not known, or less than a minute is drawn.
-
-    `start`: ISO 8601, of time 0.
-    """
-    low, high = axes.get_xlim()
-    if not start or high - low < _CLOCK_STEPS[0]:
-        return
-    begun = datetime.datetime.fromisoformat(start)
-    step = next((one for one in _CLOCK_STEPS if (high - low) / one <= most), _CLOCK_STEPS[-1])
-    midnight = (begun - begun.replace(hour=0, minute=0, second=0, microsecond=0)).total_seconds()
-    first = math.ceil((low + midnight) / step - 1e-9) * step - midnight
-    ticks = [first + step * place for place in range(int((high - first) / step + 1e-9) + 1)]
-    moments = [begun + datetime.timedelta(seconds=tick) for tick in ticks]
-    days = len({moment.date() for moment in moments}) > 1
-    labels = [f"{_DAYS[moment.weekday()]} {moment:%H:%M}" if days else f"{moment:%H:%M}" for moment in moments]
-    axes.set_xticks(ticks, labels, fontsize=9 if days else None)
-    axes.set_xlabel(f"time of day ({begun.tzname()})" if begun.tzinfo else "time of day")
 
 
 def _mean(steps: Sequence[_Step]) -> float:

@@ -153,7 +153,7 @@ def _draw_prediction(axes: "Axes", one: Makespan, *, row: int, mark: str, decima
     )
 
 
-def verification(rows: Sequence[Checked], *, from_zero: bool = False) -> Drawing:
+def verification(rows: Sequence[Checked]) -> Drawing:
     """Draw predicted against measured: the predicted median and range above, every measured repetition below."""
     if not rows:
         return NOTHING
@@ -161,17 +161,12 @@ def verification(rows: Sequence[Checked], *, from_zero: bool = False) -> Drawing
     def draw(axes: "Axes") -> None:
         for row, one in enumerate(rows):
             _draw_verified(axes, one, row=row)
-        names, below = [label(one.name) for one in rows], "makespan in s"
-        if from_zero:
-            axes.set_xlim(0, axes.get_xlim()[1])
-        else:
-            below += " (axis does not begin at 0)"
-        name_rows(axes, names, below=below, ends=(len(rows) - 0.5, -0.5))
+        axes.set_xlim(0, axes.get_xlim()[1])
+        name_rows(axes, [label(one.name) for one in rows], below="makespan in s", ends=(len(rows) - 0.5, -0.5))
 
     heights = 1.05 + 0.66 * len(rows), 0.8 + 0.36 * len(rows)
     said = "; ".join(map(_tell, rows))
-    title = "Predicted against measured" if from_zero else "Predicted against measured makespan"
-    return Drawing("verification", title, {"all": draw}, said, heights)
+    return Drawing("verification", "Predicted against measured", {"all": draw}, said, heights)
 
 
 def _draw_verified(axes: "Axes", one: Checked, *, row: int) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P")
 _DASHES: Final = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (10, 3)))
+ELEMENT_BYTES: Final = 8
 _SCALES: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (0.0, ""))
 
 
@@ -103,13 +104,10 @@ class Curve(NamedTuple):
     points: list[CurvePoint]
 
 
-def kernels(
-    curves: Sequence[Curve], *, caches: "Sequence[Cache]" = (), element_bytes: int = 8, unit: str = "flop/s"
-) -> Drawing:
+def kernels(curves: Sequence[Curve], *, caches: "Sequence[Cache]" = ()) -> Drawing:
     """Draw each kernel's speed over problem size: a band, a line through its middle, hollow marks where not stable.
 
     `caches`: those whose capacity is marked on the axis of size.
-    `element_bytes`: bytes of one element, for that mark.
     """
     curves = [Curve(label(one.kernel), label(one.pe), sorted(one.points)) for one in curves if one.points]
     if not curves:
@@ -121,11 +119,11 @@ def kernels(
         for curve in curves:
             if curve.kernel == kernel:
                 _draw_curve(axes, curve, index=pes.index(curve.pe), scale=scale[0])
-        _finish(axes, text=f"{kernel}, {scale[1]}{unit}")
-        _mark_caches(axes, caches, element_bytes=element_bytes)
+        _finish(axes, text=f"{kernel}, {scale[1]}flop/s")
+        _mark_caches(axes, caches)
 
     panels: dict[str, Panel] = {curve.kernel: partial(draw, kernel=curve.kernel) for curve in curves}
-    said = "; ".join(_tell(curve, unit) for curve in curves[:16])
+    said = "; ".join(_tell(curve) for curve in curves[:16])
     return Drawing("speed", "Speed of each kernel by problem size", panels, said, (0.6 + 2.2 * len(panels), 2.1))
 
 
@@ -154,11 +152,11 @@ def _finish(axes: "Axes", *, text: str) -> None:
     axes.grid(axis="y")
 
 
-def _mark_caches(axes: "Axes", caches: "Sequence[Cache]", *, element_bytes: int) -> None:
+def _mark_caches(axes: "Axes", caches: "Sequence[Cache]") -> None:
     """A line at each data cache's capacity, where the axis reaches it."""
     left, right = axes.get_xlim()
     for cache in caches:
-        elements = cache.size_bytes / element_bytes
+        elements = cache.size_bytes / ELEMENT_BYTES
         if cache.kind != "instruction" and left < elements < right:
             axes.axvline(elements, color=INK, alpha=0.5, lw=0.9, ls=(0, (1, 2)))
             axes.annotate(
@@ -172,9 +170,9 @@ def _mark_caches(axes: "Axes", caches: "Sequence[Cache]", *, element_bytes: int)
             )
 
 
-def _tell(curve: Curve, unit: str) -> str:
+def _tell(curve: Curve) -> str:
     low, high = min(point.low for point in curve.points), max(point.high for point in curve.points)
     return (
-        f"{curve.kernel} on {curve.pe}: {units.show_rate(low, unit)} to {units.show_rate(high, unit)} "
+        f"{curve.kernel} on {curve.pe}: {units.show_rate(low, 'flop/s')} to {units.show_rate(high, 'flop/s')} "
         f"at {curve.points[0].size:,.0f} to {curve.points[-1].size:,.0f} elements"
     )

@@ -123,7 +123,7 @@ def test_the_command_says_what_it_drew_and_what_else_there_is(results, tmp_path)
 
 def test_one_function_draws_results_and_models():
     verified = whole(Verified, verified_document())
-    assert plot(verified).get_xlabel() == "makespan in s (axis does not begin at 0)"
+    assert plot(verified).get_xlabel() == "makespan in s"
     assert plot(calibration.load_speed_model(MODELS / "speed.json").model).get_xlabel() == "problem size in elements"
     with pytest.raises(ScenarioError, match="nothing draws str"):
         plot("advice")

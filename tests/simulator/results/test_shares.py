@@ -1,8 +1,5 @@
 """Who gets how much: units, speeds and loads of PEs by hand, and many PEs gathered; the figures drawn of them."""
 
-import datetime
-import re
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -85,14 +82,3 @@ def test_what_bars_cover_of_each_stretch():
     found = plots.coverage_of([(6, 8), (0, 3)], 10, bins=5)
     assert found.tolist() == [1.0, 0.5, 0.0, 1.0, 0.0]
     assert plots.coverage_of([], 10, bins=2).tolist() == [0.0, 0.0]
-
-
-def test_times_of_day_stand_below_a_load_that_says_when_it_began():
-    trace = {"times_s": [0.0, 3600.0], "values": [0.0, 2.0], "end_s": 6 * 3600.0}
-    begun = datetime.datetime(2026, 3, 2, 8, 30, tzinfo=datetime.timezone(datetime.timedelta(hours=1))).isoformat()
-    drawn = plots.load(SimpleNamespace(**trace), pe="a", start=begun).svg()
-    assert {"09:00", "14:00"} <= set(re.findall(r"\d\d:\d\d", drawn))
-    assert "time of day (UTC+01:00)" in drawn
-    assert "time in hours" in plots.load(SimpleNamespace(**trace), pe="a").svg()
-    week = SimpleNamespace(**trace | {"end_s": 5 * 86_400.0})
-    assert "Tue 00:00" in plots.load(week, pe="a", start=begun).svg()
