@@ -91,7 +91,7 @@ if TYPE_CHECKING:
         template_of,
     )
     from simulator.scenario_file.machine_node import NodeDescription, describe_node
-    from simulator.scenario_file.scenario import Application, Scenario, truth_count
+    from simulator.scenario_file.scenario import Application, Change, Scenario, truth_count
     from simulator.scenario_file.schemas import scenario_schema
     from simulator.scenario_file.segs import describe_seg, dump_seg, load_seg
     from simulator.scenario_file.streams import read_job_nodes, read_stream

@@ -16,6 +16,7 @@ from advisor.report.timelines import timeline_section
 from advisor.report.verdict import speeds_line, verdict_of
 from advisor.results import Application, Compared, Described, Drawn, Ends, Provenance, Strategy, application_of
 from simulator import (
+    Change,
     IdleCores,
     RunSet,
     Scenario,
@@ -73,29 +74,11 @@ class Simulated:
 
 
 @dataclass(frozen=True)
-class FieldChange:
-    """A field that was set in place of the scenario's own value."""
-
-    path: str
-    before: Any
-    after: Any
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """How PEs cost the graph of an application that is one."""
-
-    template: str = field(metadata=documents.SPARE)
-    resource_model: str = field(metadata=documents.SPARE)
-
-
-@dataclass(frozen=True)
 class Simulation:
     """What `apportion simulate` answers."""
 
     format: int
     command: str
-    prepared: Prepared = field(metadata=documents.FLAT)
     application: Application
     pes: tuple[str, ...]
     engine: str
@@ -103,7 +86,7 @@ class Simulation:
     drawn: Drawn = field(metadata=documents.FLAT)
     configurations: tuple[Simulated, ...]
     idle_cores: tuple[IdleCores, ...]
-    changes: tuple[FieldChange, ...]
+    changes: tuple[Change, ...]
     extrapolation: tuple[Mapping[str, Any], ...]
     warnings: tuple[str, ...]
     provenance: Provenance
@@ -130,7 +113,6 @@ def simulation_of(loaded: Scenario, runs: RunSet, *, level: float = intervals.LE
     return Simulation(
         format=1,
         command="simulate",
-        prepared=Prepared(application.template, application.resource_model),
         application=application,
         pes=tuple(pe.name for pe in pes),
         engine=runs.engine,
@@ -138,7 +120,7 @@ def simulation_of(loaded: Scenario, runs: RunSet, *, level: float = intervals.LE
         drawn=Drawn.of(runs, level),
         configurations=simulated,
         idle_cores=tuple(found for one in loaded.configurations if (found := idle_cores(loaded, one)) is not None),
-        changes=tuple(FieldChange(one.path, one.before, one.after) for one in loaded.changes),
+        changes=loaded.changes,
         extrapolation=tuple(found.to_dict() for found in loaded.extrapolations),
         warnings=(*loaded.warnings, *([] if note is None or runs.deterministic else [note])),
         provenance=Provenance.of(runs.seed, loaded.inputs),

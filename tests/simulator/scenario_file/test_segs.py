@@ -99,7 +99,7 @@ def test_the_resource_model_is_chosen_on_the_command_line(capsys):
     def mean_s(*options):
         assert _run(["simulate", path, "--json", "--engine", "process", *options]) == 0
         document = json.loads(capsys.readouterr().out)
-        return document["resource_model"], document["configurations"][0]["makespan_s"]["mean"]
+        return document["application"]["resource_model"], document["configurations"][0]["makespan_s"]["mean"]
 
     flops, timed = mean_s(), mean_s("--set", "application.resource_model=ct")
     assert (flops[0], timed[0]) == ("poc", "ct")
