@@ -45,10 +45,7 @@ class Leaf(TyperCommand):
         formatter.write_usage(ctx.command_path.rstrip(), " ".join(self.collect_usage_pieces(ctx)))
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command.
-
-        Raises ScenarioError with a line for each option that has no effect beside what else was given.
-        """
+        """Run the command."""
         names = {str(param.name): option_name(param) for param in self.params}
         given = {name: ctx.params.get(key) for key, name in names.items()}
         stated = [key for key in self.limits if _on_command_line(ctx, key)]

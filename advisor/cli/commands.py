@@ -175,13 +175,7 @@ def root() -> Any:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command; its exit code.
-
-    Raises
-    ------
-    ApportionError
-        What the user can mend.
-    """
+    """Run one command; its exit code."""
     from typer.exceptions import TyperException
 
     _check_words(arguments)
@@ -196,10 +190,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _check_words(arguments: list[str]) -> None:
-    """Refuse words that are no text, which could not be printed again, and numbers that only Python writes: 1_000.
-
-    Raises ApportionError with the word, or the option.
-    """
+    """Refuse words that are no text, which could not be printed again, and numbers that only Python writes: 1_000."""
     for number, word in enumerate(arguments, 1):
         if any("\ud800" <= letter <= "\udfff" for letter in word):
             shown = word.encode("utf-8", "backslashreplace").decode()

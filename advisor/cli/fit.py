@@ -165,12 +165,7 @@ def _finish(fitted: "calibration.RuntimeFit", output: Path | None) -> None:
 
 
 def _plan(cluster: Path, planned: Planned, budget: str | None, output: Path | None) -> None:
-    """Propose construction runs with their cost: few, cheap ones that show what a model has to know.
-
-    Alike PEs of the file are a kind, named after what their names have in common. Each kind runs alone, with every
-    number of processes per PE, on several PEs, and together with the others; then whatever makes estimates at the sizes
-    asked about surer per second.
-    """
+    """Propose construction runs with their cost: few, cheap ones that show what a model has to know."""
     from advisor.advise.process_counts.construction import Wishes, plan_construction
 
     if planned.sizes is None:
@@ -203,12 +198,7 @@ def _sizes(text: str, field: str) -> tuple[float, ...]:
 
 
 def _run(plan: Path, asked: Made, budget: str | None, output: Path) -> None:
-    """Make the runs of a plan, shuffled, within its budget; each finished run is on disk at once.
-
-    Costs are corrected by what is measured, and what the budget does not pay for is left out. A run that fails, hangs
-    or reports no time is named, and exit code 1 follows; the others are kept. With a model, what it predicted and the
-    runs made now are compared, and kept for `apportion lab history`.
-    """
+    """Make the runs of a plan, shuffled, within its budget; each finished run is on disk at once."""
     from advisor import wording
     from advisor.verification.allocations import AllocationPredictions
 

@@ -200,10 +200,7 @@ def _runs(
     draw: int,
     engine: Any,
 ) -> "simulator.JobRuns":
-    """The stream under the policy, with advised sizes if these are asked for.
-
-    Raises ScenarioError for a draw that is not there, and what policy and estimates refuse.
-    """
+    """The stream under the policy, with advised sizes if these are asked for."""
     if draw >= setting.draws:
         known = "no loads that are drawn" if setting.draws == 1 else f"draws 0 to {setting.draws - 1}"
         raise ScenarioError(f"--draw {draw}: the platform has {known}; take a lower one, or set its replications")
@@ -214,10 +211,7 @@ def _runs(
 
 
 def read_platform(path: Path | None, procs: int | None = None) -> "Path | simulator.JobNodes | None":
-    """The nodes that a file of Slurm's describes; a scenario stays a path.
-
-    Raises ScenarioError as `simulator.read_job_nodes`, and for nodes with a number of PEs.
-    """
+    """The nodes that a file of Slurm's describes; a scenario stays a path."""
     if path is None or path.suffix in SCENARIO_SUFFIXES:
         return path
     nodes, notes = simulator.read_job_nodes(path)

@@ -221,10 +221,7 @@ def advise(
 def _capacity(
     text: str, stream: "simulator.Stream | None", base: "Alternative", streams: Streams, prices: dict[str, float]
 ) -> "tuple[Capacity, ...]":
-    """How many PEs, or nodes of each kind, keep to a target.
-
-    Raises ScenarioError without a log.
-    """
+    """How many PEs, or nodes of each kind, keep to a target."""
     from advisor.jobs.advise import part_prices
     from advisor.jobs.capacity import capacity, read_target
 

@@ -135,10 +135,8 @@ LEAST_LEFT_S = 1e-6
 def read_budget(text: str, *, least_s: float = 0.0, most_s: float = DAY_S, ending_s: float = 0.0) -> float:
     """Seconds that a `--budget` leaves for work: it is what the whole command may take, its start and its end included.
 
-    Raises ScenarioError with what will do, if it is out of these bounds.
-
-        `least_s, most_s`: what a budget is refused below and above, at once.
-        `ending_s`: what the command takes after its work, such as fits.
+    `least_s, most_s`: what a budget is refused below and above, at once.
+    `ending_s`: what the command takes after its work, such as fits.
     """
     given_s = units.parse_duration(text, field="--budget")
     if not least_s <= given_s <= most_s:
@@ -173,10 +171,7 @@ def read_share(text: str, field: str) -> float:
 
 
 def read_number(text: str, field: str) -> float:
-    """A number above 0.
-
-    Raises BadParameter if it is none, with the option's name.
-    """
+    """A number above 0."""
     value = units.to_number(text)
     if value is None or not (math.isfinite(value) and value > 0):
         raise typer.BadParameter(f"{field} is {text!r}; give a number above 0")
@@ -190,10 +185,7 @@ def above_0(text: str, most: int = MOST_WHOLE) -> int | None:
 
 
 def whole_numbers(text: str, option: str) -> list[int]:
-    """Whole numbers above 0 with commas between.
-
-    Raises ScenarioError with the option's name.
-    """
+    """Whole numbers above 0 with commas between."""
     found = []
     for part in map(str.strip, text.split(",")):
         number = above_0(part)
@@ -205,8 +197,6 @@ def whole_numbers(text: str, option: str) -> list[int]:
 
 def named_values(texts: Iterable[str], option: str, give: str, read: Callable[[str], Value | None]) -> dict[str, Value]:
     """What texts of NAME=VALUE say, each name once.
-
-    Raises ScenarioError with the option's name.
 
     `give`: what is to be given in the place of what cannot be read.
     `read`: a value; None where it is none.

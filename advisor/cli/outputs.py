@@ -112,10 +112,7 @@ def alone_in(folder: Path, name: str) -> Iterator[Callable[[Callable[[], None]],
 
 
 def _check_ours(folder: Path, name: str) -> list[str]:
-    """Refuse a folder that holds anything but results that this command goes on with or replaces; what it wrote there.
-
-    Raises ScenarioError with what is in it.
-    """
+    """Refuse a folder that holds anything but what this command goes on with or replaces; what it wrote there."""
     inside = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     if not inside or name == "show":
         return []

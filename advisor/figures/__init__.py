@@ -56,10 +56,7 @@ class Drawable:
     kinds: Kinds
 
     def drawing(self, kind: str | None = None) -> plots.Drawing:
-        """The figure of one kind.
-
-        Raises ScenarioError if there is no such kind of it.
-        """
+        """The figure of one kind."""
         if kind is not None and kind not in self.kinds:
             hint = f"a result of {self.what} is drawn as {', '.join(self.kinds)}"
             raise ScenarioError(f"--kind is {kind!r}; {hint}")
@@ -67,10 +64,7 @@ class Drawable:
 
 
 def plot(thing: object, *, over: str | None = None, level: float = intervals.LEVEL, ax: "Axes | None" = None) -> "Axes":
-    """Draw a recommendation, a what-if, a verification, or whatever `simulator.plots.plot` draws; see there.
-
-    Raises ScenarioError if it is nothing that can be drawn.
-    """
+    """Draw a recommendation, a what-if, a verification, or whatever `simulator.plots.plot` draws; see there."""
     match thing:
         case Recommendation():
             return makespans_of(thing).axes(ax)
@@ -82,10 +76,7 @@ def plot(thing: object, *, over: str | None = None, level: float = intervals.LEV
 
 
 def draw(result: Path, output: Path, *, kind: str | None, width_in: float, height_in: float | None) -> Drawable:
-    """Write a figure of a result; what could be drawn.
-
-    Raises ScenarioError if the file or folder holds no result.
-    """
+    """Write a figure of a result; what could be drawn."""
     plots.figure_kind(output)
     found = drawable(result)
     with files.understood(result, f"apportion {found.what}"):
@@ -94,10 +85,7 @@ def draw(result: Path, output: Path, *, kind: str | None, width_in: float, heigh
 
 
 def read_length(text: str, option: str) -> float:
-    """A length with a unit, in inches.
-
-    Raises ScenarioError if it is none, or beyond what a page can hold.
-    """
+    """A length with a unit, in inches."""
     inches = units.parse(text, units.LENGTH, field=option) / 0.0254
     if not LEAST_IN <= inches <= MOST_IN:
         raise ScenarioError(f"{option}: {text!r} is {inches:.3g} in; give {LEAST_IN:g}in to {MOST_IN:g}in")
@@ -105,10 +93,7 @@ def read_length(text: str, option: str) -> float:
 
 
 def drawable(path: Path) -> Drawable:
-    """What can be drawn of a folder of results, its document, a model or a load trace.
-
-    Raises ScenarioError if it is none of these.
-    """
+    """What can be drawn of a folder of results, its document, a model or a load trace."""
     if path.is_dir():
         return _of_folder(path)
     if path.suffix.lower() not in {".json", ""}:

@@ -226,8 +226,6 @@ def ran_jobs(
 ) -> RanJobs:
     """What `jobs run` answers.
 
-    Raises ScenarioError for a run without jobs.
-
     `log`: the file that the stream was read from.
     `warm_up`: share of the jobs that averages leave out.
     `delayed`: of the sample of `--fairness`.

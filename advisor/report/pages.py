@@ -44,10 +44,7 @@ OF_FOLDERS = {"files", "columns", "rerun", "written"}
 
 
 def read_answer(document: Mapping[str, Any], place: Path) -> Any:
-    """The answer that a file holds.
-
-    Raises ScenarioError with the file, a line for each fault; see `documents.read_format`.
-    """
+    """The answer that a file holds."""
     command = str(document.get("command"))
     own = OF_FOLDERS if place.name == "manifest.json" else ()
     said = {key: value for key, value in document.items() if key not in own}

@@ -177,10 +177,7 @@ def timelines(
 
 
 def _timeline(scenario: Scenario, runs: RunSet, which: tuple[str, int, int], *, share: int) -> Timeline:
-    """Of the only configuration.
-
-    `share`: of a page's bounds.
-    """
+    """Of the only configuration."""
     log, makespan, replication = runs.logs[0, 0], int(runs.makespan_ticks[0, 0]), which[1]
     configuration = scenario.configurations[0]
     kinds = list(dict.fromkeys(entry.operation for entry in log))
@@ -222,10 +219,7 @@ def _moments(log: Sequence[Any], kinds: Sequence[str], makespan: int) -> _Bars:
 
 
 def _merged(bars: _Bars, most: int) -> _Bars:
-    """At most about so many: in stretches of time, ever longer ones, short bars of a process are joined by kind.
-
-    In such a stretch the kinds follow each other, each as long as it took in all: amounts stay right, places do not.
-    """
+    """At most about so many: in stretches of time, ever longer ones, short bars of a process are joined by kind."""
     if bars.process.size <= most:
         return bars
     stretch, lasts = MOMENTS // 16_384, bars.end - bars.start

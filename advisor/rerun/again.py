@@ -67,8 +67,6 @@ class Words:
 def rerun(path: Path, *, run: Run, root: Any, output: Path | None, consent: Sequence[str]) -> Rerun:
     """Run the command of a manifest again, in a folder of its own, and compare.
 
-    Raises ScenarioError if the manifest is none, asks for what the user has not agreed to, or cannot be run again.
-
     `root`: the command line, as click has it: which options each command has.
     `output`: where the new results go; nowhere to stay by default.
     `consent`: what the user agrees to run: `Words.asked`.
@@ -90,11 +88,7 @@ def rerun(path: Path, *, run: Run, root: Any, output: Path | None, consent: Sequ
 
 
 def words_of(record: Record, root: Any) -> Words:
-    """The command line of a record.
-
-    Raises ScenarioError for options that this version does not know or that no manifest may say, and values of another
-    type.
-    """
+    """The command line of a record."""
     command = root
     for word in record.command.split():
         command = command.commands[word]
@@ -133,10 +127,7 @@ def said_as(parameter: Any, value: Any, texts: Sequence[str], *, joined: bool = 
 
 
 def _texts(record: Record, name: str, kind: object, value: Any, where: str) -> list[str]:
-    """A value as texts of a command line; that of an input is where its copy is.
-
-    Raises ScenarioError if it is not of the type that the option takes, or a file that is not kept.
-    """
+    """A value as texts of a command line; that of an input is where its copy is."""
     fits, wanted = _TYPES.get(kind, (_is_text, "a text"))
     if not fits(value):
         raise ScenarioError(f"{where} is {value!r:.80}; only {wanted} can stand there")
@@ -167,10 +158,7 @@ _TYPES: Mapping[object, tuple[Callable[[Any], bool], str]] = {
 
 
 def _check_consent(record: Record, words: Words, consent: Sequence[str]) -> None:
-    """Whether the user agrees to run exactly what the manifest says.
-
-    Raises ScenarioError with all that it would run, as `--yes` repeats it.
-    """
+    """Whether the user agrees to run exactly what the manifest says."""
     if sorted(consent) == sorted(words.asked):
         return
     if not words.asked:
@@ -186,10 +174,8 @@ def _check_consent(record: Record, words: Words, consent: Sequence[str]) -> None
 
 @contextlib.contextmanager
 def _own_places(spare: Path) -> Iterator[None]:
-    """Temporary files, and a copy of what was learnt of this machine, in a folder of ours: nothing outside is written.
-
-    A scenario from anybody predicts what it likes, and what is learnt from that must not count for other scenarios.
-    """
+    """Temporary files, and a copy of what was learnt of this machine, in a folder of ours."""
+    # a scenario from anybody predicts what it likes: what is learnt from that must not count for other scenarios
     learnt, before = calibration.state_file(), (tempfile.tempdir, os.environ.get(STATE))
     if learnt is not None and learnt.is_file():
         files.write_bytes(spare / "state" / learnt.name, files.read_bytes(learnt))

@@ -69,8 +69,6 @@ COMMANDS: Mapping[str, Command] = {
 def keep(command: str, given: Mapping[str, Any], defaults: Mapping[str, Any], folder: Path) -> None:
     """Keep in a results folder, and say in its manifest, what running the command again needs.
 
-    Raises ApportionError if it cannot be written.
-
     `given`: values of the command's options and arguments by the names of its parameters.
     `defaults`: those that hold where nothing is given.
     """
@@ -219,10 +217,7 @@ class Record:
 
 
 def read_record(path: Path) -> Record:
-    """The record of a results folder or its manifest.
-
-    Raises ScenarioError if there is none, or it names anything outside the folder, or a kept input was changed.
-    """
+    """The record of a results folder or its manifest."""
     folder = path if path.is_dir() else path.parent
     manifest = path / MANIFEST if path.is_dir() else path
     with files.confined(folder):
