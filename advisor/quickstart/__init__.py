@@ -16,9 +16,8 @@ from advisor.advise.recommendation import Recommendation
 from advisor.cluster import Answer, ClusterWish, advise_cluster, this_host
 from advisor.cluster.answer import Ran, result_of
 from advisor.cluster.real_runs import RealPieces, cluster_runs, configuration_now
-from advisor.report.cluster import ClusterResult, KernelSpeeds, MeasuredLoad, SpeedPoint, cluster_page
+from advisor.report.cluster import ClusterResult, KernelSpeeds, MeasuredLoad, Speed, SpeedPoint, Trace, cluster_page
 from advisor.report.html import render_page
-from advisor.report.cluster import Speed, Trace
 from advisor.results import Provenance
 from advisor.verification.check import verified_of
 from advisor.verification.interleaved import Loads, Verification, even_starts, run_interleaved
