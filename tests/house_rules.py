@@ -36,7 +36,7 @@ CLOCKS = {
 }
 
 LINES = {
-    "simulator/base": (4_967, 3_768),
+    "simulator/base": (4_955, 3_768),
     "simulator/models": (11_654, 11_654),
     "simulator/load_traces": (1_854, 1_854),
     "simulator/platform": (5_194, 4_960),
@@ -44,7 +44,7 @@ LINES = {
     "simulator/scheduling": (2_778, 2_738),
     "simulator/scenario_file": (7_517, 6_471),
     "simulator/engines": (13_192, 12_690),
-    "simulator/results": (4_148, 4_282),
+    "simulator/results": (4_115, 4_282),
     "simulator/experiments": (1_719, 1_601),
     "simulator/calibration": (15_144, 14_645),
     "simulator/characterisation": (5_043, 4_600),
@@ -53,9 +53,9 @@ LINES = {
     "advisor/verification advisor/whatif": (3_668, 3_658),
     "advisor/quickstart advisor/cluster": (1_126, 900),
     "advisor/jobs": (2_372, 2_205),
-    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_945, 5_337),
+    "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_730, 5_337),
     "advisor/reproduce": (1_560, 1_980),
-    "advisor/cli": (6_324, 5_231),
+    "advisor/cli": (6_232, 5_231),
 }
 """Lines of Python that rooms may have, and shall have. The first number is only ever lowered, until it is the second; a
 new capability raises both, see `simulator/DESIGN.md`. `python -m tests.house_rules` prints where they stand."""
