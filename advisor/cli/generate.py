@@ -14,7 +14,7 @@ from advisor.cli.options import Seed, file, named_values, offered
 from advisor.cli.outputs import check_room, finish, show
 from simulator import ScenarioError, documents, files, provenance, units
 
-TRACES = ("constant", "on-off", "ar1", "diurnal", "bootstrap")
+TRACES = ("constant", "on-off", "bootstrap")
 STREAMS = "lublin"
 LINE_BYTES = 80
 """About what a job takes in the log, at most."""
@@ -38,7 +38,7 @@ class Trace:
     duration: str = option("Length of the trace, such as 1h.", TRACE, default="1h")
     interval: str = option(
         "Step of the trace.",
-        _of("constant", "ar1", "diurnal", "bootstrap", why="whose changes lie at exact times"),
+        _of("constant", "bootstrap", why="whose changes lie at exact times"),
         default="1s",
     )
     settings: list[str] | None = option(
@@ -51,8 +51,8 @@ class Trace:
 class Jobs:
     """A stream of jobs of the model by Lublin and Feitelson."""
 
-    jobs_kind: Literal["batch", "interactive", "both", "combined"] = option(
-        "One kind of jobs, both merged, or combined, which does not tell them apart.",
+    jobs_kind: Literal["batch", "combined"] = option(
+        "Batch jobs, or batch and interactive jobs that are not told apart.",
         STREAM,
         default="batch",
         names=("--class",),
@@ -77,7 +77,7 @@ def generate(
     *,
     trace: Trace,
     jobs: Jobs,
-    seed: Annotated[Seed, _of("on-off", "ar1", "diurnal", "bootstrap", STREAMS, why="where nothing is drawn")] = 0,
+    seed: Annotated[Seed, _of("on-off", "bootstrap", STREAMS, why="where nothing is drawn")] = 0,
 ) -> None:
     """Draw a load trace or a stream of jobs; the same options and seed give the same file, byte for byte.
 

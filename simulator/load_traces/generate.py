@@ -1,9 +1,9 @@
-"""Load traces drawn from models: constant, on-off, AR(1), diurnal, and blocks of a recorded trace."""
+"""Load traces drawn from models: constant, on-off, and blocks of a recorded trace."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Literal, Protocol, get_args
+from typing import Protocol
 
 import numpy as np
 
@@ -14,8 +14,6 @@ from simulator.base.errors import ScenarioError, TraceError
 from simulator.models.load import LoadTrace
 from simulator.models.load_functions import regular_step
 
-Stays = Literal["exponential", "pareto"]
-"""How long an on-off load stays as it is."""
 MOST_VALUES = 10_000_000
 """Most values of a generated trace: four months of seconds, in a file of some 200 MB."""
 BLOCKS = 10
@@ -46,15 +44,12 @@ class Constant:
 
 @dataclass(frozen=True)
 class OnOff:
-    """Two levels in turn; each change lies at its exact time, so steps are not equal."""
+    """Two levels in turn, for exponential times; each change lies at its exact time, so steps are not equal."""
 
     load: float
     mean_on_s: float
     mean_off_s: float
     off_load: float = 0.0
-    stays: Stays = "exponential"
-    shape: float = 1.5
-    """Tail index of Pareto stays, above 1; up to 2 their variance is infinite."""
 
     def __post_init__(self) -> None:
         _require(
@@ -62,10 +57,7 @@ class OnOff:
             off_load=(self.off_load, 0.0, math.inf),
             mean_on_s=(self.mean_on_s, 1e-9, math.inf),
             mean_off_s=(self.mean_off_s, 1e-9, math.inf),
-            shape=(self.shape, 1.0 + 1e-6, math.inf),
         )
-        if self.stays not in get_args(Stays):
-            raise TraceError(f"generate: stays is {self.stays!r}; give one of {', '.join(get_args(Stays))}")
 
     def draw(self, duration_s: float, step_s: float, generator: np.random.Generator) -> LoadTrace:  # noqa: ARG002
         """A stationary trace: it begins as a random instant would find it, within a stay."""
@@ -73,95 +65,17 @@ class OnOff:
         _check_number(2 * duration_s / cycle_s)
         begins_on = bool(generator.random() < self.mean_on_s / cycle_s)
         means = np.array([self.mean_off_s, self.mean_on_s])
-        stays = [np.array([self._rest(float(means[int(begins_on)]), generator)])]
-        count, reached = 1, float(stays[0][0])
+        stays, count, reached = list[Floats](), 0, 0.0
         while reached < duration_s:
             more = 2 * math.ceil(max(8.0, (duration_s - reached) / cycle_s))
             kinds = (int(begins_on) + count + np.arange(more)) % 2
-            stays.append(means[kinds] * self._unit_stays(more, generator))
+            stays.append(means[kinds] * generator.exponential(1.0, more))
             count, reached = count + more, reached + float(np.sum(stays[-1]))
         times = np.concatenate(([0.0], np.cumsum(np.concatenate(stays))))
         times = times[: int(np.searchsorted(times, duration_s, side="left"))]
         values = np.where((int(begins_on) + np.arange(times.size)) % 2 == 1, self.load, self.off_load)
         distinct = np.concatenate((np.diff(times) > 0, [True]))  # a stay may vanish in rounding
         return LoadTrace(times[distinct], values[distinct], duration_s)
-
-    def _unit_stays(self, count: int, generator: np.random.Generator) -> Floats:
-        if self.stays == "exponential":
-            return generator.exponential(1.0, count)
-        return np.asarray((self.shape - 1) / self.shape * (1 + generator.pareto(self.shape, count)))
-
-    def _rest(self, mean_s: float, generator: np.random.Generator) -> float:
-        """What is left of a stay that a random instant falls into."""
-        if self.stays == "exponential":
-            return float(generator.exponential(mean_s))
-        least = mean_s * (self.shape - 1) / self.shape
-        share, uniform = generator.random(2)
-        if share < (self.shape - 1) / self.shape:
-            return float(least * uniform)
-        return float(least * (1 - uniform) ** (-1 / (self.shape - 1)))
-
-
-@dataclass(frozen=True)
-class AR1:
-    """First-order autoregression with gamma marginals: the moments hold and no load is negative.
-
-    The exact discretisation of a square-root diffusion (Cox, Ingersoll and Ross 1985): `E[x'|x] = mean + r (x - mean)`.
-    """
-
-    mean: float
-    deviation: float
-    """Standard deviation of the load."""
-    correlation: float
-    """Autocorrelation at one step, from 0 to below 1."""
-
-    def __post_init__(self) -> None:
-        _require(
-            mean=(self.mean, 1e-12, math.inf),
-            deviation=(self.deviation, 0.0, math.inf),
-            correlation=(self.correlation, 0.0, 1.0 - 1e-9),
-        )
-
-    def draw(self, duration_s: float, step_s: float, generator: np.random.Generator) -> LoadTrace:
-        """A stationary trace in equal steps."""
-        times = _grid(duration_s, step_s)
-        return LoadTrace(times, self.mean * _unit_autoregression(self, times.size, generator), times.size * step_s)
-
-
-@dataclass(frozen=True)
-class Diurnal:
-    """A daily wave `mean (1 + amplitude cos(2 pi (t - peak) / period))` times an AR(1) factor of mean 1."""
-
-    mean: float
-    amplitude: float
-    """Height of the wave relative to the mean, 0 to 1."""
-    peak_s: float = 0.0
-    """When the load is highest, from the start of the trace."""
-    period_s: float = 86400.0
-    deviation: float = 0.0
-    """Standard deviation of the factor."""
-    correlation: float = 0.0
-    """Autocorrelation of the factor at one step."""
-
-    def __post_init__(self) -> None:
-        _require(
-            mean=(self.mean, 1e-12, math.inf),
-            amplitude=(self.amplitude, 0.0, 1.0),
-            peak_s=(self.peak_s, -math.inf, math.inf),
-            period_s=(self.period_s, 1e-9, math.inf),
-            deviation=(self.deviation, 0.0, math.inf),
-            correlation=(self.correlation, 0.0, 1.0 - 1e-9),
-        )
-
-    def wave(self, times_s: Floats) -> Floats:
-        """The wave without the factor."""
-        return self.mean * (1 + self.amplitude * np.cos(2 * np.pi * (times_s - self.peak_s) / self.period_s))
-
-    def draw(self, duration_s: float, step_s: float, generator: np.random.Generator) -> LoadTrace:
-        """A trace in equal steps, the wave taken at the middle of each."""
-        times = _grid(duration_s, step_s)
-        factor = _unit_autoregression(AR1(1.0, self.deviation, self.correlation), times.size, generator)
-        return LoadTrace(times, self.wave(times + step_s / 2) * factor, times.size * step_s)
 
 
 @dataclass(frozen=True)
@@ -213,8 +127,6 @@ def resampled_blocks(trace: LoadTrace, generator: np.random.Generator) -> LoadTr
 GENERATORS: dict[str, type[Generator]] = {
     "constant": Constant,
     "on-off": OnOff,
-    "ar1": AR1,
-    "diurnal": Diurnal,
     "bootstrap": BlockBootstrap,
 }
 """Name -> model."""
@@ -234,8 +146,6 @@ def make_generator(kind: str, settings: Mapping[str, str], *, recorded: LoadTrac
     needed = [name for name, parameter in known.items() if parameter.default is MISSING]
     faults = [f"generate: {kind} has no {name}; set one of {', '.join(known)}" for name in settings.keys() - known]
     faults += [f"generate: {kind} needs {name}; set it" for name in needed if name not in settings]
-    if kind == "on-off" and "shape" in settings and settings.get("stays") != "pareto":
-        faults.append("generate: shape: no effect on exponential stays; leave it out, or set stays=pareto")
     if kind == "bootstrap" and recorded is None:
         faults.append("generate: bootstrap needs a recording; name one")
     if faults:
@@ -246,9 +156,7 @@ def make_generator(kind: str, settings: Mapping[str, str], *, recorded: LoadTrac
     return GENERATORS[kind](**values)
 
 
-def _value(name: str, text: str) -> float | str:
-    if name == "stays":
-        return text
+def _value(name: str, text: str) -> float:
     if name.endswith("_s"):
         return units.parse_duration(text, field=f"generate: {name.removesuffix('_s')}", positive=False)
     value = units.to_number(text)
@@ -268,21 +176,6 @@ def _grid(duration_s: float, step_s: float) -> Floats:
     _require(step_s=(step_s, 1e-9, math.inf), duration_s=(duration_s, step_s, math.inf))
     _check_number(duration_s / step_s)
     return np.asarray(np.arange(max(1, round(duration_s / step_s))) * step_s, np.float64)
-
-
-def _unit_autoregression(model: AR1, count: int, generator: np.random.Generator) -> Floats:
-    """The process over its mean: gamma with mean 1 from the start."""
-    relative = model.deviation / model.mean
-    if relative == 0:
-        return np.ones(count)
-    shape, scale = relative**-2, relative**2
-    spread = scale * (1 - model.correlation)
-    values = np.empty(count)
-    value = generator.gamma(shape, scale)
-    for index in range(count):
-        values[index] = value
-        value = spread * generator.gamma(shape + generator.poisson(model.correlation * value / spread))
-    return values
 
 
 def _require(**bounds: tuple[float, float, float]) -> None:

@@ -35,10 +35,6 @@ BATCH = Constants(
     *(0.2927, 0.6686, 1.2, 5, 7, 0.875, 6.57, 0.823, 639.1, 0.0156, -0.003, 0.6986),
     *(6.0415, 0.8531, 6.1271, 5.2740, 1.0519),
 )
-INTERACTIVE = Constants(
-    *(0.1541, 0.625, 1, 3, 5.5, 0.705, 3.8351, 0.6605, 7.073, 0.6856, -0.0118, 0.9156),
-    *(6.5510, 0.6621, 8.9186, 3.6680, 0.9797),
-)
 COMBINED = Constants(
     *(0.244, 0.576, 0.8, 4.5, 7, 0.86, 4.2, 0.94, 312, 0.03, -0.0054, 0.78),
     *(10.2303, 0.4871, 8.1737, 3.9631, 1.0225),
@@ -105,15 +101,11 @@ class Arrivals:
         return self.begun_s + self.points / self.weights[self.bucket] * 1800
 
 
-def jobs(kinds, count, seed):
-    """Submission (whole seconds), size and run time of each job; of two kinds the earlier next arrival goes first."""
+def jobs(c, count, seed):
+    """Submission (whole seconds), size and run time of each job."""
     rng = random.Random(seed)  # noqa: S311 - another generator than the product's is the point
-    clocks = [Arrivals(c, rng) for c in kinds]
-    coming = [clock.next_s() for clock in clocks]
-    found = []
+    clock, found = Arrivals(c, rng), []
     for _ in range(count):
-        k = coming.index(min(coming))
-        processors = size(kinds[k], rng)
-        found.append((math.floor(coming[k]), processors, run_time(kinds[k], processors, rng)))
-        coming[k] = clocks[k].next_s()
+        processors = size(c, rng)
+        found.append((math.floor(clock.next_s()), processors, run_time(c, processors, rng)))
     return tuple(zip(*found, strict=True))

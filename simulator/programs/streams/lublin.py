@@ -2,17 +2,17 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
 from simulator.base.arrays import Floats, Ints
 from simulator.base.errors import ScenarioError, meant
 from simulator.base.randomness import stream as generator
-from simulator.programs.streams.stream import MISSING, Stream, make_stream
+from simulator.programs.streams.stream import Stream, make_stream
 
-JobKind = Literal["batch", "interactive", "both", "combined"]
-"""Batch jobs, interactive jobs, both as two streams merged, or jobs that nobody tells apart: fitted to all together."""
+JobKind = Literal["batch", "combined"]
+"""Batch jobs, or batch and interactive jobs that nobody tells apart: fitted to all together."""
 BUCKETS = 48
 BUCKET_S = 1800.0
 """A day is 48 half hours, each with a weight that says how many arrivals it draws."""
@@ -21,8 +21,6 @@ CYCLE_BEGINS = 11
 MOST_LOG_RUN = 12.0
 MOST_LOG_GAP = 13.0
 """Logarithms of seconds above which a run time, or a gap between arrivals, is drawn again."""
-QUEUES = ("interactive", "batch")
-"""As the Standard Workload Format advises: queue 0 is interactive."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +30,8 @@ class _Law:
     serial: float
     power_of_two: float
     low: float
-    below_machine: float
-    """How far the greatest size lies below the machine's."""
     below_high: float
-    """How far the middle size lies below the greatest."""
+    """How far the middle size lies below the greatest, which is the machine's."""
     small: float
     """Probability of a size between the least and the middle one."""
     short: tuple[float, float]
@@ -48,21 +44,18 @@ class _Law:
     cycle: tuple[float, float]
 
 
-_BATCH = _Law(
-    *(0.2927, 0.6686, 1.2, 0.0, 2.0, 0.875, (6.57, 0.823), (639.1, 0.0156), -0.003, 0.6986),
-    rush=(6.0415 * 1.0519, 0.8531),
-    cycle=(6.1271, 5.2740),
-)
-_INTERACTIVE = _Law(
-    *(0.1541, 0.625, 1.0, 1.5, 2.5, 0.705, (3.8351, 0.6605), (7.073, 0.6856), -0.0118, 0.9156),
-    rush=(6.5510 * 0.9797, 0.6621),
-    cycle=(8.9186, 3.6680),
-)
-_COMBINED = _Law(
-    *(0.244, 0.576, 0.8, 0.0, 2.5, 0.86, (4.2, 0.94), (312.0, 0.03), -0.0054, 0.78),
-    rush=(10.2303 * 1.0225, 0.4871),
-    cycle=(8.1737, 3.9631),
-)
+_LAWS = {
+    "batch": _Law(
+        *(0.2927, 0.6686, 1.2, 2.0, 0.875, (6.57, 0.823), (639.1, 0.0156), -0.003, 0.6986),
+        rush=(6.0415 * 1.0519, 0.8531),
+        cycle=(6.1271, 5.2740),
+    ),
+    "combined": _Law(
+        *(0.244, 0.576, 0.8, 2.5, 0.86, (4.2, 0.94), (312.0, 0.03), -0.0054, 0.78),
+        rush=(10.2303 * 1.0225, 0.4871),
+        cycle=(8.1737, 3.9631),
+    ),
+}
 
 
 def lublin(
@@ -72,33 +65,30 @@ def lublin(
     seed: int = 0,
     kind: JobKind = "batch",
     load: float | None = None,
-    start_hour: float = 0.0,
-    users: int | None = None,
 ) -> Stream:
     """A stream of rigid jobs without limits: sizes, run times, and arrivals that follow the hours of the day.
 
     Times are whole seconds: run times cut as the model says, submissions to the second in which they fall, so that the
-    hours of the day hold however long the stream is. Jobs are no larger than the machine. The greatest and the middle
-    size follow the machine at the distances that they have in the authors' program, whose machine has 128 processors.
-    Two streams are merged by time of arrival, and the queue says which one a job is from. Users are drawn for each job
-    on its own, the k-th most active with a probability in proportion to 1/k: a user's jobs are no more alike than
-    others, so that predictions from a user's history gain nothing on such a stream. The users are ours, the rest is
-    the authors'.
+    hours of the day hold however long the stream is; second 0 is midnight. Jobs are no larger than the machine. The
+    greatest and the middle size follow the machine at the distances that they have in the authors' program, whose
+    machine has 128 processors. Users, as many as the root of the jobs, are drawn for each job on its own, the k-th most
+    active with a probability in proportion to 1/k: a user's jobs are no more alike than others, so that predictions
+    from a user's history gain nothing on such a stream. The users are ours, the rest is the authors'.
 
     Raises ScenarioError for numbers out of range.
 
-    `kind`: which parameters: `batch`, `interactive`, `both` merged, or `combined`, which does not tell the two apart.
+    `kind`: which parameters: `batch`, or `combined` with interactive jobs.
     `load`: offered load to arrive at, by stretching all gaps between arrivals; None leaves these as drawn.
-    `start_hour`: hour of the day at second 0, from 0 to less than 24.
-    `users`: how many users there may be; the square root of `jobs`, rounded, if not given.
 
     Source: U. Lublin and D. G. Feitelson, "The Workload on Parallel Supercomputers: Modeling the Characteristics of
     Rigid Jobs", Journal of Parallel and Distributed Computing 63(11), 2003, with the constants of their program
     (m_lublin99, 1999). The gamma draws are NumPy's.
     """
-    count = max(1, round(math.sqrt(jobs))) if users is None and jobs > 0 else users
-    _check(jobs, processors, seed, kind, load, start_hour, count)
-    arrivals, sizes, runs, queues = _merged(kind, jobs, processors, seed, start_hour)
+    _check(jobs, processors, seed, kind, load)
+    law = _LAWS[kind]
+    sizes = _sizes(law, jobs, processors, generator(seed, "lublin", kind, "size"))
+    runs = _runs(law, sizes, generator(seed, "lublin", kind, "run"))
+    arrivals = _arrivals(law, jobs, generator(seed, "lublin", kind, "arrival"))
     arrivals, notes = _stretched(arrivals, float(np.sum(sizes * runs)), processors, load)
     drawn = f"drawn from the model of Lublin and Feitelson ({kind}) for {processors} processors, seed {seed}"
     return make_stream(
@@ -106,63 +96,28 @@ def lublin(
         submit_s=np.floor(arrivals),
         processors=sizes,
         run_s=runs,
-        user=_users(jobs, count or 1, seed),
-        queue=queues,
+        user=_users(jobs, max(1, round(math.sqrt(jobs))), seed),
         machine_processors=processors,
         notes=(drawn, *notes),
-        names={} if kind == "combined" else {"queue": QUEUES},
     )
 
 
-def _merged(
-    kind: JobKind, jobs: int, processors: int, seed: int, start_hour: float
-) -> tuple[Floats, Ints, Floats, Ints]:
-    """Arrivals, sizes, run times and queues of the jobs that come first of all kinds that are wanted."""
-    drawn = {name: _drawn(law, jobs, processors, seed, start_hour, name) for name, law in _laws(kind).items()}
-    arrivals, sizes, runs = (np.concatenate(some) for some in zip(*drawn.values(), strict=True))
-    queues = np.repeat([QUEUES.index(name) if name in QUEUES else MISSING for name in drawn], jobs)
-    first = np.argsort(arrivals, kind="stable")[:jobs]
-    return arrivals[first], sizes[first], runs[first], queues[first]
-
-
-def _laws(kind: JobKind) -> dict[str, _Law]:
-    known: dict[str, _Law] = {"batch": _BATCH, "interactive": _INTERACTIVE, "combined": _COMBINED}
-    return {name: law for name, law in known.items() if name == kind or (kind == "both" and name in QUEUES)}
-
-
 def _check(*given: Any) -> None:
-    jobs, processors, seed, kind, load, start_hour, users = given
-    for name, value, least in (
-        ("jobs", jobs, 1),
-        ("processors", processors, 1),
-        ("users", users, 1),
-        ("seed", seed, 0),
-    ):
+    jobs, processors, seed, kind, load = given
+    for name, value, least in (("jobs", jobs, 1), ("processors", processors, 1), ("seed", seed, 0)):
         if value < least:
             raise ScenarioError(f"{name}: {value} is too few; give {least} or more")
-    if kind not in get_args(JobKind):
-        known = get_args(JobKind)
-        raise ScenarioError(f"kind: there is no {kind!r}; take {', '.join(known)}{meant(kind, known)}")
+    if kind not in _LAWS:
+        raise ScenarioError(f"kind: there is no {kind!r}; take {', '.join(_LAWS)}{meant(kind, _LAWS)}")
     if load is not None and not (0 < load < math.inf):
         raise ScenarioError(f"load: {load:g} is no offered load; give a positive number, such as 0.8")
     if load is not None and jobs < 2:
         raise ScenarioError("load: one job has no gap to stretch; give two jobs or more, or no load")
-    if not 0 <= start_hour < BUCKETS / 2:
-        raise ScenarioError(f"start_hour: {start_hour:g} is no hour of a day; give one from 0 to less than 24")
-
-
-def _drawn(
-    law: _Law, jobs: int, processors: int, seed: int, start_hour: float, name: str
-) -> tuple[Floats, Ints, Floats]:
-    """Arrivals (s after second 0), sizes and run times (s) of one kind of jobs."""
-    sizes = _sizes(law, jobs, processors, generator(seed, "lublin", name, "size"))
-    runs = _runs(law, sizes, generator(seed, "lublin", name, "run"))
-    return _arrivals(law, jobs, start_hour, generator(seed, "lublin", name, "arrival")), sizes, runs
 
 
 def _sizes(law: _Law, jobs: int, processors: int, draw: np.random.Generator) -> Ints:
     """One processor, or 2 to the power of a two-stage uniform number that may be rounded, within the machine."""
-    high = max(0.0, math.log2(processors) - law.below_machine)
+    high = math.log2(processors)
     low = min(law.low, high)
     middle = min(max(low, high - law.below_high), high)
     which, stage, place = draw.random((3, jobs))
@@ -184,18 +139,15 @@ def _runs(law: _Law, sizes: Ints, draw: np.random.Generator) -> Floats:
     return np.asarray(np.floor(np.exp(logs)), np.float64)
 
 
-def _arrivals(law: _Law, jobs: int, start_hour: float, draw: np.random.Generator) -> Floats:
-    """Seconds after the start: when the points of all arrivals so far are paid by the weights of half hours."""
+def _arrivals(law: _Law, jobs: int, draw: np.random.Generator) -> Floats:
+    """Seconds after midnight: when the points of all arrivals so far are paid by the weights of half hours."""
     logs = np.full(jobs, np.inf)
     while (again := np.flatnonzero(logs > MOST_LOG_GAP)).size:
         logs[again] = draw.gamma(*law.rush, again.size)
     paid = np.concatenate([[0.0], np.cumsum(_weights(law))])
     clock = np.arange(BUCKETS + 1) * BUCKET_S
-    start_s = start_hour * 3600.0
-    owed = float(np.interp(start_s, clock, paid)) + np.cumsum(np.exp(logs) / BUCKET_S)
-    days, rest = np.divmod(owed, paid[-1])
-    found = days * clock[-1] + np.interp(rest, paid, clock) - start_s
-    return np.asarray(found, np.float64)
+    days, rest = np.divmod(np.cumsum(np.exp(logs) / BUCKET_S), paid[-1])
+    return np.asarray(days * clock[-1] + np.interp(rest, paid, clock), np.float64)
 
 
 def _weights(law: _Law) -> Floats:

@@ -42,9 +42,7 @@ BAD_INPUT = {
     "lab trace t.csv --window 0": "--window is '0'; give at least one sample",
     "lab trace odd.csv --window 5": "odd.csv: steps between samples are 1 s to 2 s; resample the trace with --resample",
     "lab trace free.csv --window 5": "free.csv: the column is 'available'; name a column of loads",
-    "lab generate on-off --set load=1 --set mean_on=1s --set mean_off=1s --set shape=2 -o g.csv": "generate: shape: no "
-    "effect on exponential stays; leave it out, or set stays=pareto",
-    "lab generate x -o g.csv": "generate: kind is 'x'; give one of constant, on-off, ar1, diurnal, bootstrap",
+    "lab generate x -o g.csv": "generate: kind is 'x'; give one of constant, on-off, bootstrap",
     "convert t.csv i.csv --from csv": "t.csv: measures: nothing stated; a table does not tell what it measures, "
     "so it must be stated",
 }

@@ -11,12 +11,12 @@ from simulator.programs.streams.lublin import lublin
 from simulator.programs.streams.stream import make_stream
 from simulator.programs.streams.tsafrir import with_estimates
 from tests.support import job_samplers
-from tests.support.job_samplers import BATCH, COMBINED, INTERACTIVE
+from tests.support.job_samplers import BATCH, COMBINED
 
 JOBS, SEEDS = 50_000, (1, 2, 3)
 FEW_SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])]
 MOST_DISTANCE = 0.02
-KINDS = {"batch": (BATCH,), "interactive": (INTERACTIVE,), "both": (BATCH, INTERACTIVE), "combined": (COMBINED,)}
+KINDS = {"batch": BATCH, "combined": COMBINED}
 HOUR_S, DAY_S = 3600, 86400
 
 
@@ -65,8 +65,8 @@ def test_the_load_is_as_asked_and_only_gaps_change_for_it(kind, load, processors
 
 
 def test_the_same_seed_is_the_same_stream():
-    one, again, other = (with_estimates(lublin(2000, seed=seed, kind="both"), seed=seed) for seed in (5, 5, 6))
-    for name in ("submit_s", "processors", "run_s", "limit_s", "user", "queue"):
+    one, again, other = (with_estimates(lublin(2000, seed=seed), seed=seed) for seed in (5, 5, 6))
+    for name in ("submit_s", "processors", "run_s", "limit_s", "user"):
         assert getattr(one, name).tobytes() == getattr(again, name).tobytes()
         assert getattr(one, name).tobytes() != getattr(other, name).tobytes()
 
@@ -83,31 +83,14 @@ def test_no_job_is_larger_than_the_machine(kind, processors):
     assert drawn.whole_seconds
 
 
-def test_queues_tell_the_kinds_of_merged_streams():
-    drawn = lublin(20_000, seed=2, kind="both")
-    for queue, name in enumerate(drawn.names["queue"]):
-        alone = lublin(20_000, seed=2, kind=name)
-        of_kind = drawn.queue == queue
-        count = int(of_kind.sum())
-        assert drawn.submit_s[of_kind].tolist() == alone.submit_s[:count].tolist()
-        assert drawn.run_s[of_kind].tolist() == alone.run_s[:count].tolist()
-    assert set(drawn.queue) == {0, 1}
-
-
-def test_second_0_is_the_hour_asked_for():
-    """Half an hour at a time, arrivals follow the weights from that hour on."""
-    at_midnight, at_eight = (lublin(JOBS, seed=3, kind="interactive", start_hour=hour) for hour in (0, 8))
-    hours = (at_midnight.submit_s // HOUR_S) % 24, (at_eight.submit_s // HOUR_S + 8) % 24
-    shares = [np.bincount(some.astype(int), minlength=24) / JOBS for some in hours]
-    cycle = np.add.reduceat(job_samplers.weights(INTERACTIVE), range(0, 48, 2)) / 48
-    for share in shares:
-        assert np.abs(share - cycle).max() < 0.01
+def test_arrivals_follow_the_hours_of_the_day():
+    share = np.bincount(((lublin(JOBS, seed=3).submit_s // HOUR_S) % 24).astype(int), minlength=24) / JOBS
+    assert np.abs(share - np.add.reduceat(job_samplers.weights(BATCH), range(0, 48, 2)) / 48).max() < 0.01
 
 
 def test_users_follow_zipfs_law():
-    drawn = lublin(JOBS, seed=1, users=50)
-    found = np.bincount(drawn.user, minlength=51)[1:]
-    expected = JOBS / np.arange(1, 51) / np.sum(1 / np.arange(1, 51))
+    found = np.bincount(lublin(JOBS, seed=1).user, minlength=225)[1:]
+    expected = JOBS / np.arange(1, 225) / np.sum(1 / np.arange(1, 225))
     assert np.all(np.abs(found - expected) < 5 * np.sqrt(expected))
 
 
@@ -116,10 +99,9 @@ def test_users_follow_zipfs_law():
     [
         ({"jobs": 0}, "jobs: 0 is too few; give 1 or more"),
         ({"processors": 0}, "processors: 0 is too few"),
-        ({"kind": "bach"}, "kind: there is no 'bach'; take batch, interactive, both, combined.*batch"),
+        ({"kind": "bach"}, "kind: there is no 'bach'; take batch, combined.*batch"),
         ({"load": 0.0}, "load: 0 is no offered load"),
         ({"load": 0.5, "jobs": 1}, "load: one job has no gap to stretch"),
-        ({"start_hour": 24}, "start_hour: 24 is no hour of a day"),
     ],
 )
 def test_bad_wishes_are_refused(given, said):
