@@ -361,7 +361,7 @@ def _neighbours(host: MeasuredHost, scenario: Scenario) -> list[str]:
     n = int(scenario.application.parameters["n"])
     known = KERNEL in model.kernels
     kept = model.together_share(KERNEL, matmul.problem_size(n, n // pes), pes) if known else None
-    names = ", ".join(sorted({domain.kind for domain in model.domains}))
+    names = ", ".join(sorted({domain.kind for domain in model.sharing}))
     return [
         f"PEs slow each other down ({names}): {KERNEL} on all of them keeps {wording.percent(kept, 1)} of its speed."
     ]

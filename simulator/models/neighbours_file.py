@@ -1,28 +1,22 @@
 """Models of neighbours from and to files: domains and uses as scenarios write them, with the cells they rest on."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from simulator.base import files, ties, units
-from simulator.base.arrays import Floats, Vector
-from simulator.base.documents import SPARE, Data, FormError, Record, at, read
+from simulator.base.arrays import Floats
+from simulator.base.documents import SPARE, Data, FormError, at
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.tables import Table, as_table, read_table
 from simulator.models.doubt import DRIFT, Doubt
 from simulator.models.file import ModelFile, refuse, write_model
-from simulator.models.neighbours import (
-    Bandwidth,
-    KernelUses,
-    Law,
-    Occupancy,
-    ShareTable,
-    SharingDomain,
-)
+from simulator.models.neighbours import KernelUses, SharingDomain
 from simulator.models.neighbours_fit import (
     WEAK,
     Cell,
@@ -37,14 +31,16 @@ from simulator.models.neighbours_fit import (
     predict_share,
     predicted_held_out,
 )
+from simulator.models.neighbours_forms import AnyDomainForm, KernelUsesForm, law_data, understood, uses_data
 
 COLUMNS = ("subject", "size_elements", "beside", "lone_s", "together_s")
 """Of a table of visits; `pass` and `pes` may follow."""
+_DOMAIN: TypeAdapter[AnyDomainForm] = TypeAdapter(AnyDomainForm)
+_USES = TypeAdapter(KernelUsesForm)
 MOST_UNKNOWN = 0.5
 """Standard deviation of the logarithm of a loss of which nothing is known."""
 _WORTH = 0.001
 """Mean error that a domain with a weak effect has to spare."""
-_LEVELS = {"core": "core", "memory": "memory", "clock": "clock"}
 
 
 @dataclass(frozen=True)
@@ -57,71 +53,6 @@ class LoneSpeed:
     speed: float
 
 
-@dataclass(frozen=True)
-class DomainEntry(Record):
-    """Domains of one level and law that cut all PEs into blocks, or one domain; as a scenario's node says them."""
-
-    kind: Literal["memory", "cache", "clock", "core"]
-    name: str | None = None
-    level: str | None = None
-    each: int | None = None
-    pes: tuple[str, ...] = field(default_factory=tuple)
-    capacity: str | None = None
-    lone: str | None = None
-    softness: float | None = None
-    shares: tuple[float, ...] = field(default_factory=tuple)
-
-    @classmethod
-    def of(cls, alike: Sequence[SharingDomain], pe_count: int) -> "DomainEntry":
-        """What stands for these domains."""
-        domain, law, several = alike[0], alike[0].law, len(alike) > 1
-        whole = several or len(domain.pes) == pe_count
-        entry = cls(
-            kind=domain.kind,
-            name=None if several else domain.name,
-            level=domain.level if domain.kind == "cache" else None,
-            each=len(domain.pes) if several else None,
-            pes=() if whole else tuple(f"pe{place + 1}" for place in domain.pes),
-        )
-        if isinstance(law, Bandwidth):
-            lone = None if law.lone is None else f"{law.lone!r}B/s"
-            return replace(entry, capacity=f"{law.capacity!r}B/s", lone=lone, softness=law.softness)
-        if isinstance(law, Occupancy):
-            return replace(entry, capacity=f"{law.capacity!r}B")
-        return replace(entry, shares=law.shares)
-
-    def domains(self, places: Sequence[Any]) -> list[SharingDomain]:
-        """Each on its PEs."""
-        needed = {"memory": ("capacity", "lone", "softness"), "cache": ("level", "capacity")}.get(
-            self.kind, ("shares",)
-        )
-        if missing := [name for name in needed if getattr(self, name) in (None, ())]:
-            raise FormError(((name,), "missing key; add it") for name in missing)
-        level = str(self.level) if self.kind == "cache" else _LEVELS[self.kind]
-        law: Law
-        if self.kind == "memory":
-            capacity, lone = (
-                units.parse(str(text), units.BANDWIDTH, field=name)
-                for name, text in (("capacity", self.capacity), ("lone", self.lone))
-            )
-            law = Bandwidth(capacity, self.softness or 0.0, lone)
-        elif self.kind == "cache":
-            law = Occupancy(units.parse(str(self.capacity), units.SIZE, field="capacity"))
-        else:
-            law = ShareTable(self.shares)
-        each = [places] if self.each is None else places
-        names = [f"{level} {number + 1}" for number in range(len(each))] if self.name is None else [self.name]
-        if len(names) != len(each) or not all(isinstance(pes, tuple) for pes in each):
-            raise ScenarioError("places: there is not a list of PEs for each domain")
-        return [SharingDomain(self.kind, name, level, pes, law) for name, pes in zip(names, each, strict=True)]
-
-
-@dataclass(frozen=True)
-class _UseEntry:
-    demand: tuple[str, ...]
-    sensitivity: Vector
-
-
 @dataclass(frozen=True, kw_only=True)
 class NeighboursModel(ModelFile):
     """What computations on a node's PEs lose to each other."""
@@ -129,7 +60,7 @@ class NeighboursModel(ModelFile):
     FORMAT, KIND, WRITER = 2, "neighbours", "apportion calibrate neighbours"
     pe_count: int
     """PEs of the node that were measured."""
-    domains: tuple[DomainEntry, ...]
+    domains: tuple[Mapping[str, Any], ...]
     """As the field `domains` of a scenario's node."""
     places: tuple[tuple[int | tuple[int, ...], ...], ...]
     """PEs of each entry: of one domain a list, of several a list of lists."""
@@ -158,7 +89,16 @@ class NeighboursModel(ModelFile):
         found: list[SharingDomain] = []
         for number, (entry, places) in enumerate(zip(self.domains, self.places, strict=True)):
             with at("domains", str(number)):
-                found += [replace(domain, doubt=self.doubt) for domain in entry.domains(places)]
+                form = understood(_DOMAIN, entry)
+                each: Sequence[Any] = [places] if form.each is None else places
+                names = [f"{form.level_name} {k + 1}" for k in range(len(each))] if form.name is None else [form.name]
+                if len(names) != len(each) or not all(isinstance(pes, tuple) for pes in each):
+                    raise ScenarioError("places: there is not a list of PEs for each domain")
+                law = form.law(())
+                found += [
+                    SharingDomain(form.kind, name, form.level_name, pes, law, self.doubt)
+                    for name, pes in zip(names, each, strict=True)
+                ]
         return tuple(found)
 
     @cached_property
@@ -167,7 +107,7 @@ class NeighboursModel(ModelFile):
         found = dict.fromkeys(self.kernels, KernelUses(np.array([1.0]), {}, {}))
         for name, use in self.uses.items():
             with at("uses", name):
-                found |= {name: _read_uses(use)} if name in found else {}
+                found |= {name: understood(_USES, use).uses()} if name in found else {}
         return found
 
     def kept(
@@ -203,6 +143,33 @@ class NeighboursModel(ModelFile):
         return self.kept(one, [one] * (n - 1))
 
 
+def _entry(alike: Sequence[SharingDomain], pe_count: int) -> Data:
+    """What stands for domains of one level and law that cut all PEs into blocks, or for one domain."""
+    domain = alike[0]
+    data: Data = {"kind": domain.kind} | ({"level": domain.level} if domain.kind == "cache" else {})
+    if len(alike) > 1:
+        data["each"] = len(domain.pes)
+    else:
+        data["name"] = domain.name
+    if len(alike) == 1 and len(domain.pes) < pe_count:
+        data["pes"] = [f"pe{place + 1}" for place in domain.pes]
+    return data | law_data(domain.law)
+
+
+def _rounded(uses: KernelUses) -> KernelUses:
+    """To as many digits as are known, without levels that it does not use."""
+    levels = [level for level, taken in uses.demands.items() if taken.any() or uses.sensitivities[level].any()]
+    demands, felt = (
+        {level: _digits(values[level], digits) for level in levels}
+        for values, digits in ((uses.demands, 6), (uses.sensitivities, 4))
+    )
+    return KernelUses(_digits(uses.sizes, 9), demands, felt)
+
+
+def _digits(values: Floats, digits: int) -> Floats:
+    return np.array([float(f"{value:.{digits}g}") for value in values])
+
+
 def _computation(computation: Computation | tuple[str, float]) -> Computation:
     return computation if isinstance(computation, Computation) else Computation(computation[0], float(computation[1]))
 
@@ -234,9 +201,9 @@ def fit_neighbours(
     alike, uses = _alike(found.domains, pe_count), kernel_uses(found)
     return NeighboursModel(
         pe_count=pe_count,
-        domains=tuple(DomainEntry.of(domains, pe_count) for domains in alike),
+        domains=tuple(_entry(domains, pe_count) for domains in alike),
         places=tuple(one[0].pes if len(one) == 1 else tuple(member.pes for member in one) for one in alike),
-        uses={name: entry for name, use in uses.items() if len(entry := _uses_entry(use)) > 1},
+        uses=uses_data({name: known for name, use in uses.items() if (known := _rounded(use)).demands}),
         kernels=tuple(sorted(uses)),
         beyond={level: None if np.isinf(effect) else effect for level, effect in sorted(found.beyond.items())},
         held_out=held_out,
@@ -326,39 +293,6 @@ def _alike(sharing: Sequence[SharingDomain], pe_count: int) -> list[list[Sharing
         elif domain is same[0]:
             found.append(same)
     return found
-
-
-def _uses_entry(uses: KernelUses) -> dict[str, object]:
-    entry: dict[str, object] = {"sizes": [float(f"{size:.9g}") for size in uses.sizes]}
-    for level, demands in uses.demands.items():
-        if demands.any() or uses.sensitivities[level].any():
-            unit = "B/s" if level == "memory" else "B"
-            entry[level] = {
-                "demand": [f"{float(f'{demand:.6g}')!r}{unit}" for demand in demands],
-                "sensitivity": [float(f"{value:.4g}") for value in uses.sensitivities[level]],
-            }
-    return entry
-
-
-def _read_uses(entry: Mapping[str, object]) -> KernelUses:
-    sizes_of = {name: value for name, value in entry.items() if name == "sizes"}
-    levels = read(_Levels, sizes_of | {"levels": {name: use for name, use in entry.items() if name != "sizes"}})
-    sizes, demands = levels.sizes, {}
-    for name, use in levels.levels.items():
-        kind = units.BANDWIDTH if name == "memory" else units.SIZE
-        demands[name] = np.array([units.parse(text, kind, field="demand") for text in use.demand])
-    waits = {name: use.sensitivity for name, use in levels.levels.items()}
-    if not (sizes.size and sizes[0] > 0 and bool(np.all(np.diff(sizes) > 0))):
-        raise ValueError("sizes have to ascend from above 0")
-    if any(found.shape != sizes.shape or bool(np.any(found < 0)) for found in (*demands.values(), *waits.values())):
-        raise ValueError("demands and sensitivities have to be at least 0, one for each size")
-    return KernelUses(sizes, demands, waits)
-
-
-@dataclass(frozen=True)
-class _Levels:
-    sizes: Vector
-    levels: dict[str, _UseEntry]
 
 
 save_neighbours = write_model

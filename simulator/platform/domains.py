@@ -3,33 +3,27 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter, model_validator
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from simulator.base.documents import Data
-from simulator.base.errors import ScenarioError, meant, some_names
+from simulator.base.errors import ScenarioError, meant
 from simulator.base.faults import Faults
-from simulator.base.form import Amount, FileName, Form, Name, Taken, TakenRate, text_or_list
-from simulator.base.form import Bandwidth as BandwidthField
-from simulator.base.names import MAX_NAMES, expanded, in_few
-from simulator.base.units import write_bandwidth, write_size
+from simulator.base.form import FileName, Form, Taken, TakenRate
+from simulator.base.names import expanded, in_few
+from simulator.base.units import write_bandwidth
 from simulator.models.doubt import Doubt, doubt_data
-from simulator.models.memory.levels import MemoryLevel
-from simulator.models.neighbours import (
-    KINDS,
-    MOST_SOFTNESS,
-    Bandwidth,
-    KernelUses,
-    Kind,
-    Law,
-    Occupancy,
-    ShareTable,
-    SharingDomain,
+from simulator.models.neighbours import Bandwidth, KernelUses, Kind, Law, ShareTable, SharingDomain
+from simulator.models.neighbours_forms import (
+    AnyDomainForm,
+    CacheDomainForm,
+    KernelUsesForm,
+    Levels,
+    law_data,
+    taken,
 )
-from simulator.platform.doubt_forms import DoubtForm
 from simulator.platform.named_files import Site
 
 if TYPE_CHECKING:
@@ -37,129 +31,6 @@ if TYPE_CHECKING:
 
 NODE = "{node}"
 Place = tuple[str | int, ...]
-Levels = tuple[MemoryLevel, ...]
-
-
-_Share = Annotated[float, Field(ge=0, le=1)]
-_Growth = Annotated[float, Field(ge=0)]
-_OneOrList = Discriminator(lambda value: "<list>" if isinstance(value, list) else "<one>")
-_PE = Annotated[
-    Annotated[int, Field(ge=0, lt=MAX_NAMES), Tag("<place>")] | Annotated[str, Tag("<name>")],
-    Discriminator(lambda value: "<place>" if isinstance(value, int) else "<name>"),
-]
-
-
-class DomainForm(Form):
-    """What some PEs of a node share; all of them, if neither `each` nor `pes` is said."""
-
-    model_config = ConfigDict(json_schema_extra={"not": {"required": ["each", "pes"]}})
-
-    name: Name | None = None
-    """What results call it, with the node's name after it, and numbers where `each` makes several; by default its kind
-    or its cache's level: `memory 2 of node1`. `{node}` stands for the node's name, which then does not follow."""
-    each: Annotated[int, Field(ge=1, le=MAX_NAMES)] | None = None
-    """So many cores in the order of the node's PEs make one domain, the next so many another; the last one has what is
-    left. A PE counts with its `cores`."""
-    pes: (
-        Annotated[
-            Annotated[list[_PE], Field(min_length=1), Tag("<list>")] | Annotated[str, Tag("<text>")],
-            Discriminator(text_or_list),
-        ]
-        | None
-    ) = None
-    """In place of `each`: the names of the PEs, all of this node, ranges and `{node}` as in their names; or their
-    places among the node's PEs, from 0."""
-    doubt: DoubtForm | None = None
-    """What is not known of what neighbours cost there: of the time lost, over what the domain says."""
-
-    @property
-    def level_name(self) -> str:
-        """What uses call it."""
-        kind: str = getattr(self, "kind")  # noqa: B009 - each kind has its own
-        return kind
-
-    def law(self, levels: Levels) -> Law:
-        """What those inside keep of their speeds, on a node with these levels."""
-        raise NotImplementedError
-
-    @model_validator(mode="after")
-    def _whose_one_way(self) -> "DomainForm":
-        if self.each is not None and self.pes is not None:
-            raise ValueError("give each or pes, not both")
-        return self
-
-
-class MemoryDomainForm(DomainForm):
-    """A memory channel, or all channels of a NUMA node."""
-
-    kind: Literal["memory"]
-    """`memory`."""
-    capacity: BandwidthField
-    """What it delivers to all together, such as `80GB/s`."""
-    lone: BandwidthField | None = None
-    """What one PE gets of it at most; the capacity if not said."""
-    softness: Annotated[float, Field(gt=0, le=MOST_SOFTNESS)] = 4.0
-    """How early queues form: a large one, only where more is asked for than it delivers; a small one, before."""
-
-    def law(self, levels: Levels) -> Law:  # noqa: ARG002 - no cache
-        """A bandwidth that all share."""
-        return Bandwidth(self.capacity, self.softness, self.lone)
-
-
-class CacheDomainForm(DomainForm):
-    """A cache that several PEs share; where it does, the level's `shared` is not looked at."""
-
-    kind: Literal["cache"]
-    """`cache`."""
-    level: Name
-    """Such as `L3`: uses name it so, and so may one of the node's `levels`."""
-    capacity: Amount | None = None
-    """Bytes, such as `32MiB`; by default what the node's level of this name has."""
-
-    @property
-    def level_name(self) -> str:
-        """The cache's."""
-        return self.level
-
-    def law(self, levels: Levels) -> Law:
-        """Bytes that all share."""
-        if self.level in KINDS:
-            raise ScenarioError(f"level: {self.level!r} is a kind of domain; give the name of a cache, such as L3")
-        named = {level.name: level.capacity_bytes for level in levels[:-1]}
-        capacity = named.get(self.level) if self.capacity is None else self.capacity
-        if capacity is not None:
-            return Occupancy(capacity)
-        has = f"levels {some_names(list(named))}" if named else "no levels with a capacity"
-        wrong = f"it is missing, and the node has {has}; write the capacity of {self.level}, such as 32MiB"
-        raise ScenarioError(f"capacity: {wrong}{meant(self.level, named)}")
-
-
-class ClockDomainForm(DomainForm):
-    """PEs with one clock, or one budget of power."""
-
-    kind: Literal["clock"]
-    """`clock`."""
-    shares: list[float] = Field(min_length=1, max_length=MAX_NAMES)
-    """What each keeps of its lone speed when one computes (1), two, three and so on; the last holds for more."""
-
-    def law(self, levels: Levels) -> Law:  # noqa: ARG002 - no cache
-        """A share for each number of those that compute."""
-        return ShareTable(tuple(self.shares))
-
-
-class CoreDomainForm(ClockDomainForm):
-    """Hardware threads of one core, where they are PEs of their own."""
-
-    kind: Literal["core"]  # type: ignore[assignment]
-    """`core`."""
-
-
-AnyDomainForm = Annotated[
-    MemoryDomainForm | CacheDomainForm | ClockDomainForm | CoreDomainForm, Field(discriminator="kind")
-]
-_ENTRIES = TypeAdapter(list[AnyDomainForm])
-DOMAIN_FORMS: tuple[type[DomainForm], ...] = (MemoryDomainForm, CacheDomainForm, ClockDomainForm, CoreDomainForm)
-"""Kinds of domains, in the order of the reference."""
 
 
 class DomainsModelForm(Form):
@@ -167,63 +38,6 @@ class DomainsModelForm(Form):
 
     model: FileName
     """The file, which `apportion calibrate neighbours` wrote."""
-
-
-class MemoryDemandForm(Form):
-    """What a kernel takes of memory where it runs alone, and how much of its time hangs on it."""
-
-    demand: Annotated[
-        Annotated[TakenRate, Tag("<one>")] | Annotated[list[TakenRate], Tag("<list>")],
-        _OneOrList,
-    ]
-    """Such as `12GB/s`; a list with `sizes`."""
-    sensitivity: Annotated[Annotated[_Share, Tag("<one>")] | Annotated[list[_Share], Tag("<list>")], _OneOrList] = 1.0
-    """The part of its time that it waits for memory, 0 to 1; a list with `sizes`."""
-
-
-class CacheDemandForm(Form):
-    """What a kernel would hold of a cache where it runs alone, and how much of its time hangs on it."""
-
-    demand: Annotated[Annotated[Taken, Tag("<one>")] | Annotated[list[Taken], Tag("<list>")], _OneOrList]
-    """Such as `20MiB`; a list with `sizes`."""
-    sensitivity: Annotated[Annotated[_Growth, Tag("<one>")] | Annotated[list[_Growth], Tag("<list>")], _OneOrList]
-    """What its time grows by, as a share of it, if it had nothing of the cache; a list with `sizes`."""
-
-
-class KernelUsesForm(Form):
-    """What a kernel takes of memory and of caches, these by their levels' names."""
-
-    model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, CacheDemandForm]
-
-    sizes: list[Annotated[float, Field(gt=0)]] | None = Field(default=None, min_length=1)
-    """Elements stored and processed, ascending, where demands and sensitivities are lists; straight lines over the
-    logarithm between them, constant beyond the ends."""
-    memory: MemoryDemandForm | None = None
-    """`{demand, [sensitivity]}` of memory."""
-
-    def uses(self) -> KernelUses:
-        """What it uses, over sizes or the same at each."""
-        sizes = [1.0] if self.sizes is None else self.sizes
-        if any(after <= before for before, after in pairwise(sizes)):
-            raise ScenarioError("sizes: they do not ascend; sort them")
-        entries = {**({} if self.memory is None else {"memory": self.memory}), **(self.__pydantic_extra__ or {})}
-        columns: dict[str, list[Any]] = {"demand": [], "sensitivity": []}
-        for level, use in entries.items():
-            if level in KINDS and level != "memory":
-                raise ScenarioError(f"{level}: of a {level} every PE uses all; name memory or a cache")
-            for name, column in columns.items():
-                value = getattr(use, name)
-                if isinstance(value, list) and len(value) != len(sizes):
-                    counted = (
-                        f"it has {len(value)} values for {len(sizes)} sizes"
-                        if self.sizes
-                        else "it is a list without sizes"
-                    )
-                    raise ScenarioError(f"{level}: {name}: {counted}; write one value for each of sizes")
-                column.append(np.array(value if isinstance(value, list) else [value] * len(sizes), dtype=np.float64))
-        demands, sensitivities = (dict(zip(entries, column, strict=True)) for column in columns.values())
-        return KernelUses(np.array(sizes, dtype=np.float64), demands, sensitivities)
 
 
 class LoadDemandsForm(Form):
@@ -244,7 +58,7 @@ class LoadDemandsForm(Form):
 def domains_of(model: "NeighboursModel") -> list[Data]:
     """The domains of a model of neighbours as a node's entry says them, PEs by their places."""
     return [
-        doubt_data(model.doubt) | entry.to_dict() | ({"pes": list(places)} if entry.pes else {})
+        doubt_data(model.doubt) | dict(entry) | ({"pes": list(places)} if "pes" in entry else {})
         for entry, places in zip(model.domains, model.places, strict=True)
     ]
 
@@ -320,7 +134,7 @@ def sharing(
         with site.at(*here, "domains"):
             model = site.named.neighbours(domains.model)
         notes = tuple(f"{domains.model}: {line}" for line in unlike_pes(model.pe_count, sum(pes.cores)))
-        domains, found = _ENTRIES.validate_python(domains_of(model)), uses_of(model)
+        domains, found = TypeAdapter(list[AnyDomainForm]).validate_python(domains_of(model)), uses_of(model)
     shared = _domain_kinds(domains, pes, levels, here=(*here, "domains"), faults=faults)
     for kernel, use in uses.items():
         with faults.at(*here, "uses", kernel):
@@ -448,41 +262,9 @@ def domain_data(domain: SharingDomain, node: str, names: Sequence[str]) -> Data:
     if domain.kind == "cache":
         data["level"] = domain.level
     data["pes"] = [written.replace(node, NODE) for written in in_few(names)]
-    return data | _law_data(domain) | doubt_data(domain.doubt)
-
-
-def _law_data(domain: SharingDomain) -> Data:
-    law = domain.law
-    if isinstance(law, Bandwidth):
-        lone = {} if law.lone is None else {"lone": write_bandwidth(law.lone)}
-        return {"capacity": write_bandwidth(law.capacity), **lone, "softness": law.softness}
-    if isinstance(law, Occupancy):
-        return {"capacity": write_size(law.capacity)}
-    return {"shares": list(law.shares)}
-
-
-def uses_data(uses: Mapping[str, KernelUses]) -> Data:
-    """What kernels use: numbers, or lists with sizes."""
-    return {kernel: _kernel_data(used) for kernel, used in uses.items()}
-
-
-def _kernel_data(uses: KernelUses) -> Data:
-    is_constant = uses.sizes.size == 1 and uses.sizes[0] == 1
-    data: Data = {} if is_constant else {"sizes": uses.sizes.tolist()}
-    for level in uses.demands:
-        demands = [_taken(level, value) for value in uses.demands[level].tolist()]
-        felt = uses.sensitivities[level].tolist()
-        data[level] = {
-            "demand": demands[0] if is_constant else demands,
-            "sensitivity": felt[0] if is_constant else felt,
-        }
-    return data
+    return data | law_data(domain.law) | doubt_data(domain.doubt)
 
 
 def demands_data(demands: Mapping[str, float]) -> Data:
     """What a load of 1 takes."""
-    return {level: _taken(level, value) for level, value in demands.items()}
-
-
-def _taken(level: str, value: float) -> str:
-    return write_bandwidth(value) if level == "memory" else write_size(value)
+    return {level: taken(level, value) for level, value in demands.items()}

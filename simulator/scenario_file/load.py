@@ -19,9 +19,10 @@ from simulator.base.names import all_names, check_known, compact, counted, expan
 from simulator.base.shipped import locate
 from simulator.base.units import write_size
 from simulator.base.yaml_document import Document, document_of, read_value, yaml_text
+from simulator.models.neighbours_forms import uses_data
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand
-from simulator.platform.domains import NODE, DomainsModelForm, domain_data, domains_of, uses_data, uses_of
+from simulator.platform.domains import NODE, DomainsModelForm, domain_data, domains_of, uses_of
 from simulator.platform.named_files import NamedFiles, Site
 from simulator.platform.networks import Link, Network
 from simulator.platform.networks.link import message_data

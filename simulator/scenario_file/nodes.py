@@ -14,11 +14,12 @@ from simulator.base.errors import ScenarioError
 from simulator.base.form import LAUNCHED, FileName, Form, Latency, Name, Power, Size, Speed
 from simulator.base.names import MAX_NAMES, compact
 from simulator.base.units import write_duration, write_power, write_size, write_speed
+from simulator.models.doubt_forms import DoubtForm, NoiseForm
 from simulator.models.memory.levels import SWAP, SwapTimes
+from simulator.models.neighbours_forms import AnyDomainForm, KernelUsesForm, uses_data
 from simulator.models.resource import HardwareModel
 from simulator.models.speed import SpeedBand, SpeedSurface
-from simulator.platform.domains import NODE, AnyDomainForm, DomainsModelForm, KernelUsesForm, uses_data
-from simulator.platform.doubt_forms import DoubtForm, NoiseForm
+from simulator.platform.domains import NODE, DomainsModelForm
 from simulator.platform.gpus import GpuKeysForm
 from simulator.platform.named_files import NamedFiles, Site
 from simulator.platform.networks.link import DiskForm, Link, LinkForm

@@ -11,15 +11,14 @@ from typing import Any, get_args, get_origin
 
 from simulator.base import files
 from simulator.base.form import Form
-from simulator.platform.domains import (
+from simulator.models.neighbours_forms import (
     DOMAIN_FORMS,
     CacheDemandForm,
     DomainForm,
-    DomainsModelForm,
     KernelUsesForm,
-    LoadDemandsForm,
     MemoryDemandForm,
 )
+from simulator.platform.domains import DomainsModelForm, LoadDemandsForm
 from simulator.platform.gpus import BothWaysForm, GpuKeysForm
 from simulator.platform.networks.link import LINK_KINDS, AnyLinkForm, FileForm
 from simulator.platform.networks.network import NetworkForm

@@ -14,9 +14,9 @@ from simulator.base.errors import ScenarioError
 from simulator.base.form import Bandwidth, FileName, Form, Latency, any_kind
 from simulator.base.units import write_bandwidth, write_duration
 from simulator.models.doubt import Doubt, doubt_data
+from simulator.models.doubt_forms import DoubtForm
 from simulator.models.network import KINDS, Kind, LinkModel, MessageModel
 from simulator.models.network.kinds.kind import KindForm
-from simulator.platform.doubt_forms import DoubtForm
 from simulator.platform.named_files import Site
 
 NETWORKS: Mapping[str, tuple[str, str]] = {

@@ -13,9 +13,10 @@ from simulator.base.errors import ScenarioError
 from simulator.base.machine import INSTRUCTION, Machine, SharedCache, Topology
 from simulator.models.file import ModelFile
 from simulator.models.memory import MemoryLevel
+from simulator.models.neighbours_forms import uses_data
 from simulator.models.network import LinkModel, MessageModel, PacketModel
 from simulator.models.speed import SpeedBand, SpeedFile
-from simulator.platform.domains import domains_of, unlike_pes, uses_data, uses_of
+from simulator.platform.domains import domains_of, unlike_pes, uses_of
 from simulator.platform.nodes import Quota
 from simulator.scenario_file.caches import CacheGroups, cache_groups, shared_levels
 

@@ -74,7 +74,7 @@ def test_where_nobody_loses_anything_there_is_no_domain(fitted, seed):
 )
 def test_only_what_is_shared_becomes_a_domain(fitted, law, kinds):
     model = fitted(noise=0.02, passes=5, **law)
-    assert [domain.kind for domain in model.domains] == kinds
+    assert [domain["kind"] for domain in model.domains] == kinds
     assert errors(model, 1, **law).mean() < 0.02
 
 
@@ -83,7 +83,7 @@ def test_a_reported_capacity_that_is_another_machines(tmp_path):
     path = tmp_path / "visits.csv"
     path.write_text(visits(noise=0.005, capacity=1e15, clock=(1,)))
     model = replay_neighbours(path, caches=[("L3", 1.28e8)])
-    assert [domain.capacity for domain in model.domains] == ["32000000.0B"]
+    assert [domain["capacity"] for domain in model.domains] == ["32 MB"]
     assert any("25% of the reported capacity" in line for line in model.warnings)
 
 
@@ -113,7 +113,7 @@ def test_two_memories_are_two_domains():
     proposed = [Proposed("memory", "memory", pes) for pes in ((0, 1), (2, 3))]
     model = fit_neighbours([*near, *far], proposed, pe_count=4)
     assert [domain.pes for domain in model.sharing] == [(0, 1), (2, 3)]
-    assert [(entry.kind, entry.each) for entry in model.domains] == [("memory", 2)]
+    assert [(entry["kind"], entry["each"]) for entry in model.domains] == [("memory", 2)]
     assert NeighboursModel.of(model.to_dict(), "m").sharing == model.sharing
     assert 1 / model.kept(one, [one], pes=[3, 2]) == pytest.approx(1.5, rel=0.03)
     assert model.kept(one, [one], pes=[1, 2]) == 1
