@@ -219,7 +219,7 @@ def test_tables_are_called_by_text_and_by_name(tmp_path, monkeypatch):
     assert repr(fitted).startswith("RuntimeFit(RuntimeModel(")
     shown_well(fitted._repr_html_())
     messages = calibration.fit_network_table("characterisation_unix")
-    assert repr(messages).startswith("CalibratedNetwork(NetworkModel(")
+    assert repr(messages).startswith("NetworkFile(NetworkModel(")
     shown_well(messages._repr_html_())
     assert advisor.read_speeds("speeds.json").pes.names[0] == "fast"
 

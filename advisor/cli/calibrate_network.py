@@ -76,7 +76,7 @@ def network(
         asked = {"between": between, "max_bytes": _largest(max_bytes), "seed": seed}
         measured = _measured(asked, budget, table, store)
         calibrated, more = calibration.fit_measured_link(measured, seed=seed), calibration.link_lines(measured)
-    shown = network_blocks(calibrated.file, *more)
+    shown = network_blocks(calibrated, *more)
     finish(calibrated.to_dict(), shown, output, write=partial(calibration.save_network_model, calibrated))
     if replay is None:
         files.remove(store)
@@ -127,5 +127,5 @@ def _each_link(
         for name, path in written.items():
             calibration.save_network_model(fitted[name], path)
 
-    shown = links_blocks({name: one.file for name, one in fitted.items()}, written)
+    shown = links_blocks(fitted, written)
     finish({name: one.to_dict() for name, one in fitted.items()}, shown, output, write=write, said="")

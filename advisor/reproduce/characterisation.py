@@ -18,10 +18,10 @@ import numpy as np
 from advisor.report.papers import PERCENT, REPEATED, Cell, Compared
 from advisor.reproduce import characterisation_study
 from advisor.reproduce.comparison import defined, given, judged, lost, published, shipped_rows
-from simulator import files, load_scenario, load_seg, plots, run
-from simulator.calibration import CalibratedNetwork, fit_network_table
+from simulator import files, load_scenario, load_seg, plots, provenance, run
+from simulator.calibration import NetworkFile, read_network_table
 from simulator.characterisation import total_ruv
-from simulator.models import CostVector, error_statistics
+from simulator.models import CostVector, error_statistics, fit_network
 
 CHAIN = "chain"
 NODE_TIMES = "papers/warwick_node_times.csv"
@@ -106,7 +106,7 @@ class Medium:
     """All forms of message times fitted to the table of a medium, with their errors."""
 
     what: str
-    fits: CalibratedNetwork
+    fits: NetworkFile
     by_hops: tuple[ByHops, ...]
 
 
@@ -166,10 +166,10 @@ def reproduce(folder: Path | None = None) -> Reproduced:
 
     `folder`: where a figure of each medium goes; None for nowhere.
     """
-    fits = {name: fit_network_table(files.shipped("scenarios", path)) for name, path in SHIPPED.items()}
+    media = {name: fitted(WHAT[name], files.shipped("scenarios", path)) for name, path in SHIPPED.items()}
     if folder is not None:
-        for name, calibrated in fits.items():
-            drawn = plots.network(calibrated.file, every=True)
+        for name, medium in media.items():
+            drawn = plots.network(medium.fits, every=True)
             files.write_text(folder / f"{name}.svg", drawn.svg(name) + "\n")
     printed = published(NODE_TIMES, ("kernel", "node", "method"), "time_us")
     return Reproduced(
@@ -178,20 +178,22 @@ def reproduce(folder: Path | None = None) -> Reproduced:
         flop_rate(printed),
         tuple(simulated_errors()),
         characterisation_study.judge(characterisation_study.read_rows()),
-        {name: fitted(WHAT[name], calibrated) for name, calibrated in fits.items()},
+        media,
     )
 
 
-def fitted(what: str, calibrated: CalibratedNetwork) -> Medium:
+def fitted(what: str, path: Path) -> Medium:
     """Fits to a table, with held-out errors of equation 5 and of the chosen form at each distance."""
-    fit = calibrated.fit
+    points, notes = read_network_table(path)
+    fit = fit_network(points)
     forms = [fit.form(name).held_out for name in ("packetised", fit.chosen)]
     rows = []
     for hops in fit.points.distances:
         mine = fit.points.rows_hops == hops
         means = (None if errors is None else float(np.mean(errors[mine])) for errors in forms)
         rows.append(ByHops(float(hops), *means))
-    return Medium(what, calibrated, tuple(rows))
+    made = provenance.provenance(inputs={str(path): files.digest(files.read_bytes(path))})
+    return Medium(what, NetworkFile.of_fit(fit, made, notes), tuple(rows))
 
 
 def simulated_errors(processors: tuple[int, ...] = tuple(GRID_ROWS)) -> Iterator[Cell]:
@@ -330,7 +332,7 @@ def _messages(communication: Mapping[str, Medium]) -> Compared:
     """Equation 5, whose parameters are not printed."""
     errors = []
     for name, entry in communication.items():
-        form = next(form for form in entry.fits.file.models if form.name == "packetised")
+        form = next(form for form in entry.fits.models if form.name == "packetised")
         if form.fitted_numbers is not None:
             errors.append(f"{name} {100 * (form.held_out.mean_relative_error or 0.0):.0f} %")
     because = (

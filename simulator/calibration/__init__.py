@@ -109,12 +109,12 @@ if TYPE_CHECKING:
         visits_table,
     )
     from simulator.models.network.file import (
-        CalibratedNetwork,
         NetworkFile,
         fit_network_table,
         links_in,
         load_network_model,
         predict_messages,
+        read_network_table,
         save_network_model,
     )
     from simulator.models.process_count.file import (

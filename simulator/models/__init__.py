@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from simulator.models.memory.forms import MemoryTimes
     from simulator.models.memory.model import MemoryModel, MemoryPredictions
     from simulator.models.memory.selection import select_model
+    from simulator.models.network.choice import fit_network
     from simulator.models.process_count.model import ProcessCountModel, fit_process_counts
     from simulator.models.process_count.runs import AllocationRuns, Estimates
     from simulator.models.regression.diagnostics import Diagnosis, diagnose

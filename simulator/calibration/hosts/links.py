@@ -12,7 +12,7 @@ from simulator.base.provenance import provenance
 from simulator.calibration.hosts.campaign import Document, MeasuredPair
 from simulator.models.doubt import DRIFT, doubt_of_errors
 from simulator.models.network import LinkModel, MessageModel, fit_link, fit_network, make_points
-from simulator.models.network.file import CalibratedNetwork
+from simulator.models.network.file import NetworkFile
 from simulator.platform.networks.link import Link
 from simulator.platform.networks.network import Network
 from simulator.platform.networks.topologies import Star
@@ -52,7 +52,7 @@ def fit_cluster_network(names: Sequence[str], pairs: Sequence[MeasuredPair]) -> 
     sizes, times = np.array(rows, dtype=np.float64).T
     fit = fit_network(make_points(sizes, np.ones(sizes.size), times))
     measured = {"between": "tcp", "host": "hosts of a cluster", "pairs": [list(pair.hosts) for pair in pairs]}
-    document = CalibratedNetwork(fit, provenance(), measured=measured).to_dict()
+    document = NetworkFile.of_fit(fit, provenance(), measured=measured).to_dict()
     medians = [dict(zip(*(axis.tolist() for axis in pair.median_s()), strict=True)) for pair in pairs]
     seen = {size for row in medians for size in row}
     middle = {size: float(np.median([row[size] for row in medians if size in row])) for size in seen}

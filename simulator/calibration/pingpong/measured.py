@@ -18,7 +18,7 @@ from simulator.calibration.pingpong.campaign import Plan, measure_sizes, message
 from simulator.calibration.pingpong.ends import MAX_BYTES as MAX_BYTES_EVER
 from simulator.calibration.pingpong.pairs import local_pair
 from simulator.models.network import fit_network, make_points
-from simulator.models.network.file import CalibratedNetwork
+from simulator.models.network.file import NetworkFile
 
 MEDIA: Final = {"processes": "unix", "tcp": "tcp", "mpi": "mpi"}
 """What lies between the processes -> its medium."""
@@ -145,7 +145,7 @@ def link_lines(measured: LinkMeasurement) -> list[str]:
     return lines
 
 
-def fit_measured_link(measured: LinkMeasurement, *, seed: int) -> CalibratedNetwork:
+def fit_measured_link(measured: LinkMeasurement, *, seed: int) -> NetworkFile:
     """Fit every form to the median one-way times and choose one; what else was measured goes with it.
 
     The drift of its doubt is what earlier measurements of this machine show; this one is kept for those that follow.
@@ -157,4 +157,4 @@ def fit_measured_link(measured: LinkMeasurement, *, seed: int) -> CalibratedNetw
     some = points.size_bytes > 0
     keep_calibration(subject, points.size_bytes[some], points.time_s[some])
     made = provenance(seed=seed, machine=this_machine())
-    return CalibratedNetwork(fit, made, measured.warnings, by_field(measured))
+    return NetworkFile.of_fit(fit, made, measured.warnings, by_field(measured))

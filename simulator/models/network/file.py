@@ -56,44 +56,36 @@ class NetworkFile(ModelFile):
     model: NetworkModel
     points: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     measured: Mapping[str, object] | None = None
-
-
-@dataclass(frozen=True)
-class CalibratedNetwork:
-    """All forms fitted to message times, with where the times are from."""
-
-    fit: NetworkFit
-    provenance: Mapping[str, Any]
-    warnings: tuple[str, ...] = ()
-    measured: Mapping[str, object] | None = None
     """How they were measured, where they were."""
 
     def __repr__(self) -> str:
-        return f"CalibratedNetwork({self.fit.model!r})"
+        return f"NetworkFile({self.model!r})"
 
     def _repr_html_(self) -> str:
-        return self.fit.model._repr_html_()
+        return self.model._repr_html_()
 
-    @property
-    def file(self) -> "NetworkFile":
-        """What its file says."""
-        points = self.fit.points
+    @classmethod
+    def of_fit(
+        cls,
+        fit: NetworkFit,
+        provenance: Mapping[str, Any],
+        warnings: tuple[str, ...] = (),
+        measured: Mapping[str, object] | None = None,
+    ) -> "NetworkFile":
+        """All forms fitted to message times, with where the times are from."""
+        points = fit.points
         columns = {"bytes": points.rows_size_bytes, "hops": points.rows_hops, "one_way_s": points.rows_time_s}
-        return NetworkFile(
-            chosen=self.fit.chosen,
+        return cls(
+            chosen=fit.chosen,
             criterion=CRITERION,
-            models=tuple(form.entry for form in self.fit.forms),
-            jump=_jump(self.fit),
-            model=self.fit.model,
+            models=tuple(form.entry for form in fit.forms),
+            jump=_jump(fit),
+            model=fit.model,
             points={name: tuple(column.tolist()) for name, column in columns.items()},
-            measured=self.measured,
-            warnings=(*self.fit.warnings, *self.warnings),
-            provenance=self.provenance,
+            measured=measured,
+            warnings=(*fit.warnings, *warnings),
+            provenance=provenance,
         )
-
-    def to_dict(self) -> Data:
-        """Plain data for JSON."""
-        return self.file.to_dict()
 
 
 def _jump(fit: NetworkFit) -> "tuple[Jump, ...] | None":
@@ -150,9 +142,7 @@ def _sizes_and_hops(table: Table) -> tuple[Floats, Floats]:
     return size, hops
 
 
-def fit_network_table(
-    path: str | Path, *, only: str | None = None, machine: Machine | None = None
-) -> CalibratedNetwork:
+def fit_network_table(path: str | Path, *, only: str | None = None, machine: Machine | None = None) -> NetworkFile:
     """Fit every form of message times to a recorded table, and choose one.
 
     Raises ScenarioError if the table cannot be used, or has too few sizes.
@@ -167,7 +157,7 @@ def fit_network_table(
     except ScenarioError as error:
         raise ScenarioError([f"{path}: bytes: {line}" for line in error.lines]) from None
     made = provenance(inputs={str(path): files.digest(files.read_bytes(path))}, machine=machine)
-    return CalibratedNetwork(fit, made, notes)
+    return NetworkFile.of_fit(fit, made, notes)
 
 
 save_network_model = write_model

@@ -29,7 +29,7 @@ def drawing_of(thing: object, *, over: str | None = None, level: float = interva
     from simulator.models.load import LoadTrace
     from simulator.models.memory.model import MemoryModel
     from simulator.models.neighbours_file import NeighboursModel
-    from simulator.models.network.file import CalibratedNetwork
+    from simulator.models.network.file import NetworkFile
     from simulator.models.process_count.file import AllocationFit
     from simulator.models.regression.runtime_model import RuntimeModel
     from simulator.models.speed import SpeedBand, SpeedSurface
@@ -42,8 +42,8 @@ def drawing_of(thing: object, *, over: str | None = None, level: float = interva
             found = jobs.waits({thing.policy.name: thing.wait_s})
         case SpeedBand() | SpeedSurface():
             found = speeds.speed(thing)
-        case CalibratedNetwork():
-            found = fits.network(thing.file)
+        case NetworkFile():
+            found = fits.network(thing)
         case AllocationFit():
             found = fits.process_counts(thing)
         case RuntimeModel():

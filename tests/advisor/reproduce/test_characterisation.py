@@ -4,7 +4,6 @@ import pytest
 
 from advisor.reproduce.characterisation import fitted, reproduce
 from simulator.base.randomness import stream
-from simulator.calibration import fit_network_table
 
 
 def table(path, *, header=200.0):
@@ -23,11 +22,11 @@ def table(path, *, header=200.0):
 
 def test_equation_5_is_found_where_it_holds(tmp_path):
     """And its jump -d*tau*h at l = p: -10 us over one hop, -100 us over ten, within what noise leaves."""
-    entry = fitted("made up", fit_network_table(table(tmp_path / "t.csv")))
-    assert entry.fits.file.chosen == "packetised"
+    entry = fitted("made up", table(tmp_path / "t.csv"))
+    assert entry.fits.chosen == "packetised"
     assert [row.hops for row in entry.by_hops] == list(range(1, 11))
     assert all(row.equation_5 < 0.02 for row in entry.by_hops)
-    jumps = {jump.hops: jump.jump_s for jump in entry.fits.file.jump}
+    jumps = {jump.hops: jump.jump_s for jump in entry.fits.jump}
     assert jumps[1] == pytest.approx(-50e-9 * 200, rel=0.3)
     assert jumps[10] == pytest.approx(-10 * 50e-9 * 200, rel=0.3)
 
@@ -38,11 +37,11 @@ def test_the_shipped_recordings(tmp_path):
     result = reproduce(tmp_path)
     assert set(result.communication) == {"chain", "unix", "pipe", "tcp"}
     for name, entry in result.communication.items():
-        held_out = {form.name: form.held_out.mean_relative_error for form in entry.fits.file.models}
+        held_out = {form.name: form.held_out.mean_relative_error for form in entry.fits.models}
         assert {"hockney", "packetised", "piecewise"} <= held_out.keys()
-        physical = [form for form in entry.fits.file.models if form.physical]
+        physical = [form for form in entry.fits.models if form.physical]
         least = min(form.held_out.mean_relative_error for form in physical)
-        assert held_out[entry.fits.file.chosen] <= 1.1 * least
+        assert held_out[entry.fits.chosen] <= 1.1 * least
         assert (tmp_path / f"{name}.svg").read_text().startswith("<svg xmlns=")
-    points = result.communication["chain"].fits.file.points
+    points = result.communication["chain"].fits.points
     assert [(min(points[name]), max(points[name])) for name in ("bytes", "hops")] == [(100, 20000), (1, 10)]

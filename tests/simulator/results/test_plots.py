@@ -223,12 +223,12 @@ def network_fit():
     import numpy as np
 
     from simulator.models.network import PacketisedModel, fit_network, make_points
-    from simulator.models.network.file import CalibratedNetwork
+    from simulator.models.network.file import NetworkFile
 
     packets = PacketisedModel(300e-6, 200e-6, 100e-6, 0.5e-6, 1000.0, 400.0)
     size, hops = (column.reshape(-1) for column in np.meshgrid(np.arange(100, 20_001, 900), [1, 4]))
     fit = fit_network(make_points(size, hops, packets.time_s(size, hops)))
-    return CalibratedNetwork(fit, {}).file
+    return NetworkFile.of_fit(fit, {})
 
 
 @pytest.mark.slow

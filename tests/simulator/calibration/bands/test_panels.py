@@ -74,5 +74,5 @@ def test_directions_are_links_of_their_own(tmp_path):
     with pytest.raises(ScenarioError, match="it has 4 links; choose one"):
         fit_network_table(path)
     for name, rate in (("h2d-pinned", 1e10), ("d2h-pinned", 5e9), ("d2h-pageable", 1e9)):
-        time_s = float(fit_network_table(path, only=links[name]).file.model.time_s(5e7))
+        time_s = float(fit_network_table(path, only=links[name]).model.time_s(5e7))
         assert time_s == pytest.approx(1e-5 + 5e7 / rate, rel=0.05), name

@@ -257,7 +257,7 @@ def test_a_fitted_network_model_passes_through(tmp_path, models):
     fitted = fit_network_table(table)
     save_network_model(fitted, tmp_path / "fitted.json")
     platform = loaded(tmp_path, join_platform([models["n01"], tmp_path / "fitted.json"], names="a[1-2]")).platform
-    assert float(platform.message_s(0, 2, 1e5)) == float(fitted.fit.model.time_s(1e5))
+    assert float(platform.message_s(0, 2, 1e5)) == float(fitted.model.time_s(1e5))
 
 
 GOOD_SPEED = {"format": 2, "kind": "speed", "kernel": "k", "model": {n: [1.0] for n in ("sizes", "low", "mid", "high")}}
