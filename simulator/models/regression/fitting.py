@@ -13,7 +13,7 @@ from simulator.models.regression.least_squares import LinearFit, fit_linear
 from simulator.models.regression.runs import Cells, Runs, cells_of, resolution_s
 from simulator.models.regression.runtime_model import KEPT_POINTS, Part, RuntimeModel, observed_table
 
-METHODS = ("default", "ols", "relative")
+METHODS = ("default", "ols")
 COARSE = 0.05
 """Half a recording step over the shortest time from which the recording is called coarse."""
 POOR = 0.2
@@ -32,11 +32,11 @@ def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, meth
     """Fit one model per response; the modelled time is the sum of the responses.
 
     Raises ScenarioError if the method is unknown, a response has fewer runs than coefficients or only one point, or a
-    time is 0 where the method is relative; FormulaError if a term is infinite, undefined or (by default) negative at a
+    time is 0 and the method not `ols`; FormulaError if a term is infinite, undefined or (by default) negative at a
     run.
 
     `formulas`: response -> its cost formula, parsed or as text.
-    `method`: `default`, `ols` (the paper's) or `relative`.
+    `method`: `default`, or `ols`, the paper's.
     """
     if method not in METHODS:
         raise ScenarioError(f"method {method!r} is none of {', '.join(METHODS)}{meant(method, METHODS)}")
@@ -52,8 +52,7 @@ def fit(formulas: Mapping[str, Formula | str], runs: Mapping[str, Runs], *, meth
         own = _restricted(runs[response], formula.names)
         cells = cells_of(own)
         checked = _check(response, formula, own, cells, method)
-        is_default = method == "default"
-        fitted = fit_blend(formula, cells) if is_default else fit_linear(formula, own, relative=method == "relative")
+        fitted = fit_blend(formula, cells) if method == "default" else fit_linear(formula, own)
         steeper += _exponents(response, fitted) if isinstance(fitted, Blend) else []
         warnings += checked
         everything = cells if formula.names == names else cells_of(_restricted(runs[response], names))
@@ -192,7 +191,7 @@ def _tails(fitted: Blend | LinearFit, runs: Runs, cells: Cells) -> Floats | None
         return None
     if isinstance(fitted, LinearFit):
         used = float(fitted.rank)
-        away = runs.times_s / seconds - 1.0 if fitted.relative else runs.times_s - seconds
+        away = runs.times_s - seconds
     else:
         used = max(len(cells.time_s) + NOISE_WEIGHT - float(fitted.weight @ fitted.freedom), 0.0)
         away = np.log(np.where(usable, runs.times_s / np.where(usable, seconds, 1.0), 1.0))

@@ -1,4 +1,4 @@
-"""Multiple linear regression with a constant B0: the paper's `ols`, and `relative`, the same with weights 1/time.
+"""Multiple linear regression with a constant B0: the paper's `ols`.
 
 Source: Lafreniere and Sodan, ScoPred, section 4 (EQUATIONS.md section 2). Columns are scaled before they are solved and
 the pseudo-inverse serves collinear terms, so a point is right wherever it is determined, and known not to be elsewhere.
@@ -26,8 +26,6 @@ class LinearFit(Record):
     """A fitted linear model of one response."""
 
     formula: Formula = field(metadata=NOT_WRITTEN)
-    relative: bool
-    """Whether errors grow with the time (weights 1/time) or are alike (ordinary least squares)."""
     scale: Vector
     """Largest trained value of each column, the constant's first; shape (columns,)."""
     coefficients: Vector
@@ -37,7 +35,7 @@ class LinearFit(Record):
     seen: Matrix
     """Orthonormal basis of the determined directions, shape (columns, rank)."""
     variance: Number
-    """Residual variance in s^2, or relative to the time squared; shape ()."""
+    """Residual variance in s^2; shape ()."""
     freedom: int
     """Runs minus rank."""
     condition: float
@@ -70,18 +68,16 @@ class LinearFit(Record):
         """Half-widths in s of the confidence interval of the mean and of the prediction interval of one run."""
         design = self.design(values)
         leverage = ((design @ self.covariance) * design).sum(axis=1)
-        of_run = self.point(values) ** 2 if self.relative else np.ones(len(design))
         factor = stdtrit(self.freedom, (1 + level) / 2) * np.sqrt(self.variance)
-        return factor * np.sqrt(leverage), factor * np.sqrt(leverage + of_run)
+        return factor * np.sqrt(leverage), factor * np.sqrt(leverage + 1.0)
 
 
-def fit_linear(formula: Formula, runs: Runs, *, relative: bool = False) -> LinearFit:
-    """Least squares over all runs with a constant; `relative` minimises errors relative to each point's mean time."""
+def fit_linear(formula: Formula, runs: Runs) -> LinearFit:
+    """Least squares over all runs with a constant."""
     columns = _columns(formula, runs.columns())
     scale = np.maximum(np.abs(columns).max(axis=0), 1e-300)
     times = runs.times_s
-    weights = 1.0 / _mean_at_point(runs) if relative else np.ones(len(times))
-    left, singular, right = np.linalg.svd((columns / scale) * weights[:, None], full_matrices=False)
+    left, singular, right = np.linalg.svd(columns / scale, full_matrices=False)
     kept = singular > RANK_TOLERANCE * singular[0]
     rank = int(kept.sum())
     if len(times) <= rank:
@@ -90,12 +86,11 @@ def fit_linear(formula: Formula, runs: Runs, *, relative: bool = False) -> Linea
             "without a spare run no error can be estimated"
         )
     inverse = right[kept].T / singular[kept]
-    coefficients = inverse @ (left[:, kept].T @ (times * weights))
-    residuals = (times - (columns / scale) @ coefficients) * weights
+    coefficients = inverse @ (left[:, kept].T @ times)
+    residuals = times - (columns / scale) @ coefficients
     freedom = len(times) - rank
     return LinearFit(
         formula=formula,
-        relative=relative,
         scale=scale,
         coefficients=coefficients,
         covariance=inverse @ inverse.T,
@@ -111,11 +106,3 @@ def _columns(formula: Formula, values: Mapping[str, Floats]) -> Floats:
     found = formula.columns(values)
     varying = [k for k, term in enumerate(formula.terms) if term.names]
     return np.column_stack([np.ones(len(found)), found[:, varying]])
-
-
-def _mean_at_point(runs: Runs) -> Floats:
-    """Mean time of all runs at the same point, for each run: weights that a single bad run cannot set."""
-    _, index = np.unique(runs.values, axis=0, return_inverse=True)
-    index = index.reshape(-1)
-    mean: Floats = np.bincount(index, weights=runs.times_s) / np.bincount(index)
-    return mean[index]

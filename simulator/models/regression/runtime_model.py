@@ -123,7 +123,7 @@ class Part:
         with at("fit"):
             fitted = (
                 read(LinearFit, plain.fit, formula=parse(plain.formula))
-                if {"relative", "coefficients"} & plain.fit.keys()
+                if "coefficients" in plain.fit
                 else blend_from_dict(plain.fit, plain.formula)
             )
         return cls(plain.response, fitted, plain.points, plain.observed, plain.tails)
@@ -220,7 +220,7 @@ class RuntimeModel(FileForm):
 
     FORMAT, KIND, WRITER = 1, "runtime", "apportion fit"
     method: str
-    """`default`, `relative` or `ols`."""
+    """`default` or `ols`."""
     parts: tuple[Part, ...]
     names: tuple[str, ...]
     low: Vector
@@ -465,13 +465,13 @@ def _log_tails(part: Part, columns: Mapping[str, Floats]) -> Floats:
     if part.tails is not None:
         if isinstance(fit, Blend):
             return np.asarray(part.tails * fit.noise_factor(np.log(fit.point(columns)))[0])
-        mean = 1.0 if fit.relative else max(abs(float(fit.point(columns)[0])), 1e-300)
+        mean = max(abs(float(fit.point(columns)[0])), 1e-300)
         return np.asarray(np.log(np.maximum(1.0 + part.tails / mean, LEAST)))
     if isinstance(fit, Blend):
         _, of_mean, of_run = fit.members(columns)
         sd = float(np.sqrt(fit.weight @ (of_run - of_mean)[:, 0]))
     else:
-        mean = 1.0 if fit.relative else max(abs(float(fit.point(columns)[0])), 1e-300)
+        mean = max(abs(float(fit.point(columns)[0])), 1e-300)
         sd = float(np.sqrt(fit.variance)) / mean
     return np.log(Noise.normal(sd).factors)
 
