@@ -13,9 +13,8 @@ from simulator.base import files
 from simulator.base.errors import ScenarioError
 from simulator.base.faults import validated
 from simulator.base.form import IS_FILE
-from simulator.base.yaml_document import MAX_BYTES, Document, Field, document_of
-from simulator.scenario_file.changes import step
-from simulator.scenario_file.forms import BaseForm, ExtendsForm, HeadForm, ScenarioForm
+from simulator.base.yaml_document import MAX_BYTES, Document, document_of
+from simulator.scenario_file.forms import BaseForm, HeadForm, ScenarioForm
 
 Schema = Mapping[str, Any]
 EXTENDS = "extends"
@@ -122,27 +121,13 @@ def _extended(document: Document, chain: tuple[Path, ...]) -> Document:
     """A document with what it extends."""
     if not isinstance(document.data, dict) or document.data.get(EXTENDS) is None or document.root is None:
         return document
-    extends = validated(HeadForm, document).extends
-    name, without = (extends.file, extends.without) if isinstance(extends, ExtendsForm) else (str(extends), [])
+    name = str(validated(HeadForm, document).extends)
     base = _base(document, name, chain)
-    part = Part(base.data, _root(base))
-    lines = []
-    for number, text in enumerate(without):
-        at = (EXTENDS, "without", number)
-        try:
-            part = _less(part, _found(part.data, text))
-        except ScenarioError as error:
-            lines.append(f"{document.place(at)}: {error.lines[0]}")
-    if lines:
-        raise ScenarioError(lines)
+    part = _less(Part(base.data, _root(base)), "format")
     folder = Path(name).parent
     if str(folder) != ".":
         part = Part(_rebased(part.data, _top(), folder, document.path.parent), part.node)
-    ours = Part(
-        {key: value for key, value in document.data.items() if key != EXTENDS},
-        _mapping(document.root, [pair for pair in _pairs(document.root) if pair[0].value != EXTENDS]),
-    )
-    data, node = _merged(_less(part, ("format",)), ours, _top())
+    data, node = _merged(part, _less(Part(document.data, document.root), EXTENDS), _top())
     bases = {name: base.path} | {
         _short(folder / other, document.path.parent): where for other, where in base.bases.items()
     }
@@ -152,8 +137,7 @@ def _extended(document: Document, chain: tuple[Path, ...]) -> Document:
 def _base(document: Document, name: str, chain: tuple[Path, ...]) -> Document:
     """The document that another one extends, with what it extends itself."""
     path = document.path.parent / name
-    at = (EXTENDS, "file") if isinstance(document.data[EXTENDS], dict) else (EXTENDS,)
-    with document.at(*at):
+    with document.at(EXTENDS):
         seen = [other.resolve() for other in chain]
         if path.resolve() in seen:
             circle = " -> ".join(str(other) for other in (*chain[seen.index(path.resolve()) :], path))
@@ -227,36 +211,10 @@ def _merged_lists(base: Part, ours: Part, shape: Shape) -> Part:
     return Part(data, yaml.SequenceNode(ours.node.tag, nodes, ours.node.start_mark, ours.node.end_mark))
 
 
-def _found(data: Any, text: str) -> tuple[str | int, ...]:
-    """The field of a path as `--set` takes it, which must be there."""
-    parts, field, here = text.split("."), tuple[str | int, ...](), data
-    while parts:
-        key, taken = step(here, parts, field=field)
-        if isinstance(here, dict) and key not in here:
-            step(here, [*parts, ""], field=field)  # a key that is new: refused with those that are there
-        field, parts, here = (*field, key), parts[taken:], here[key]
-    return field
-
-
-def _less(part: Part, field: Field) -> Part:
-    """A part without one of its fields, if that is there."""
-    (first, *rest), (data, node) = field, part
-    if isinstance(data, dict):
-        pairs = _by_key(part)
-        if rest:
-            below, name = _less(Part(data[first], pairs[first][1]), rest), pairs[first][0]
-            return Part(
-                {**data, first: below.data},
-                _mapping(node, [(name, below.node) if key == first else pair for key, pair in pairs.items()]),
-            )
-        left = {key: value for key, value in data.items() if key != first}
-        return Part(left, _mapping(node, [pair for key, pair in pairs.items() if key != first]))
-    entries, nodes, place = list(data), list(node.value), int(first)
-    if rest:
-        entries[place], nodes[place] = _less(Part(entries[place], nodes[place]), rest)
-    else:
-        del entries[place], nodes[place]
-    return Part(entries, yaml.SequenceNode(node.tag, nodes, node.start_mark, node.end_mark))
+def _less(part: Part, key: str) -> Part:
+    """A mapping without one of its keys."""
+    left = {name: value for name, value in part.data.items() if name != key}
+    return Part(left, _mapping(part.node, [pair for name, pair in _by_key(part).items() if name != key]))
 
 
 def _rebased(data: Any, shape: Shape, folder: Path, ours: Path) -> Any:
@@ -278,13 +236,9 @@ def _short(path: Path, ours: Path) -> str:
 # Nodes together with data
 
 
-def _pairs(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
-    return list(node.value)
-
-
 def _by_key(part: Part) -> dict[Any, tuple[yaml.Node, yaml.Node]]:
     """The nodes of each key of a mapping: both are in the same order."""
-    return dict(zip(part.data, _pairs(part.node), strict=True))
+    return dict(zip(part.data, part.node.value, strict=True))
 
 
 def _mapping(like: yaml.Node, pairs: list[tuple[yaml.Node, yaml.Node]]) -> yaml.MappingNode:

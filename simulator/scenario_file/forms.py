@@ -20,9 +20,6 @@ from simulator.scenario_file.nodes import NodeForm, SpeedForm
 from simulator.scenario_file.scenario import MOST_REPLICATIONS
 from simulator.scenario_file.segs import Expression, SegForm
 
-MOST_LEFT_OUT = 1000
-"""Most fields of another file that are left out one by one: each is looked for from the top."""
-
 
 class NodesForm(Form):
     """Nodes and what joins them: one link for all pairs, or a network."""
@@ -60,30 +57,12 @@ PlatformForm = Annotated[
 ]
 
 
-class ExtendsForm(Form):
-    """The file that this one extends, less what it does without."""
-
-    file: FileName
-    """The other file."""
-    without: list[str] = Field(default=[], max_length=MOST_LEFT_OUT)
-    """Fields of the other file that are left out, by paths as `--set` takes them, such as `platform.nodes.slow`."""
-
-
-Extends = (
-    Annotated[
-        Annotated[FileName, Tag("<file>")] | Annotated[ExtendsForm, Tag("<less>")],
-        Discriminator(lambda value: "<less>" if isinstance(value, dict) else "<file>"),
-    ]
-    | None
-)
-
-
 class HeadForm(Form):
     """What is read of a file before what it extends is."""
 
     model_config = ConfigDict(extra="ignore")
 
-    extends: Extends = None
+    extends: FileName | None = None
     """See `ScenarioForm`."""
 
 
@@ -99,7 +78,7 @@ class PlatformFileForm(Form):
 
     format: Literal[1]
     """Always `1`, in every file."""
-    extends: Extends = None
+    extends: FileName | None = None
     """Another file whose fields this one starts from, its path relative to this file; see Files that extend others."""
     platform: PlatformForm
     """Nodes with what joins them, or a platform file of SimGrid."""
@@ -305,7 +284,7 @@ class ScenarioForm(Form):
 
     format: Literal[1]
     """Always `1`, in every file."""
-    extends: Extends = None
+    extends: FileName | None = None
     """Another file whose fields this one starts from, its path relative to this file; see Files that extend others."""
     platform: PlatformForm
     """`nodes` with `link` or `network`; or `simgrid`, a platform file of SimGrid."""

@@ -30,7 +30,6 @@ from simulator.scenario_file.forms import (
     AmountForm,
     ApplicationForm,
     ConfigurationForm,
-    ExtendsForm,
     MovesForm,
     RecordedApplicationForm,
     ScenarioForm,
@@ -185,7 +184,6 @@ def _table(head: Row, rows: Sequence[Row]) -> str:
 _PES = "pes[]."
 _TABLES: dict[str, Callable[[], str]] = {
     "scenario": lambda: _fields(("", ScenarioForm, ())),
-    "extends": lambda: _fields(("extends.", ExtendsForm, ())),
     "nodes": lambda: _fields(
         ("", NodeForm, ("pes",)),
         (_PES, PEForm, ("load",)),

@@ -147,15 +147,6 @@ def test_a_misspelt_key_here_or_there_does_not_make_it_another_kind(merged, tmp_
     assert line.startswith(f"{base}:15:1: sede: the key is unknown here")
 
 
-def test_without_takes_entries_of_lists_and_whole_fields_away(merged):
-    extends = "extends: {file: base/base.yaml, without: [platform.nodes.desk.pes.b, platform.nodes.1, notes]}\n"
-    data = merged("platform: {nodes: [{name: lab, pes: []}]}\n", extends=extends).data
-    assert [node["name"] for node in data["platform"]["nodes"]] == ["desk", "lab"]
-    assert [pe["name"] for pe in data["platform"]["nodes"][0]["pes"]] == ["a"]
-    assert data["platform"]["nodes"][1] == {"name": "lab", "pes": []}
-    assert "notes" not in data
-
-
 def test_faults_stand_where_they_are_written(merged, tmp_path):
     document = merged("platform:\n  nodes:\n    - name: desk\n      pes: [{name: a, cores: 2}]\n")
     base = tmp_path / "base" / "base.yaml"
