@@ -37,12 +37,12 @@ CLOCKS = {
 
 LINES = {
     "simulator/base": (4_955, 3_768),
-    "simulator/models": (11_654, 11_654),
-    "simulator/load_traces": (1_854, 1_854),
-    "simulator/platform": (5_194, 4_960),
-    "simulator/programs": (8_928, 8_928),
+    "simulator/models": (11_879, 11_654),
+    "simulator/load_traces": (1_747, 1_747),
+    "simulator/platform": (4_908, 4_908),
+    "simulator/programs": (8_880, 8_880),
     "simulator/scheduling": (2_778, 2_738),
-    "simulator/scenario_file": (7_517, 6_471),
+    "simulator/scenario_file": (7_453, 6_471),
     "simulator/engines": (13_192, 12_690),
     "simulator/results": (4_115, 4_282),
     "simulator/experiments": (1_719, 1_601),
