@@ -169,8 +169,7 @@ def reproduce(folder: Path | None = None) -> Reproduced:
     media = {name: fitted(WHAT[name], files.shipped("scenarios", path)) for name, path in SHIPPED.items()}
     if folder is not None:
         for name, medium in media.items():
-            drawn = plots.network(medium.fits, every=True)
-            files.write_text(folder / f"{name}.svg", drawn.svg(name) + "\n")
+            files.write_text(folder / f"{name}.svg", plots.network(medium.fits, every=True).svg(name) + "\n")
     printed = published(NODE_TIMES, ("kernel", "node", "method"), "time_us")
     return Reproduced(
         tuple(table_7()),
@@ -185,14 +184,13 @@ def reproduce(folder: Path | None = None) -> Reproduced:
 def fitted(what: str, path: Path) -> Medium:
     """Fits to a table, with held-out errors of equation 5 and of the chosen form at each distance."""
     points, notes = read_network_table(path)
-    fit = fit_network(points)
+    fit, made = fit_network(points), provenance.provenance(inputs={str(path): files.digest(files.read_bytes(path))})
     forms = [fit.form(name).held_out for name in ("packetised", fit.chosen)]
     rows = []
     for hops in fit.points.distances:
         mine = fit.points.rows_hops == hops
         means = (None if errors is None else float(np.mean(errors[mine])) for errors in forms)
         rows.append(ByHops(float(hops), *means))
-    made = provenance.provenance(inputs={str(path): files.digest(files.read_bytes(path))})
     return Medium(what, NetworkFile.of_fit(fit, made, notes), tuple(rows))
 
 

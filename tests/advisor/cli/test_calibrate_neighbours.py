@@ -21,7 +21,7 @@ def test_a_table_becomes_a_model_that_is_shown_and_asked(tmp_path):
     done = apportion_here(*call, "-o", "m.json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     for line in (
-        "L3 (cache): level L3, capacity 32000000.0B",
+        "L3 (cache): level L3, capacity 32 MB",
         "memory (memory): capacity ",
         "clock (clock): shares [1.0",
     ):
