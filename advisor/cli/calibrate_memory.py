@@ -17,7 +17,6 @@ from advisor.cli.options import (
     budget_left,
     file,
     partial_of,
-    read_number,
 )
 from advisor.cli.outputs import finish
 from advisor.cli.progress import of_time
@@ -30,10 +29,6 @@ ENDING_S = 2.0
 """What the fits take."""
 
 
-def _numbers(text: str, field: str) -> tuple[float, ...]:
-    return tuple(read_number(part, field) for part in text.split(","))
-
-
 @dataclass(frozen=True)
 class Sweep:
     """What is swept on this machine, and for how long."""
@@ -42,8 +37,6 @@ class Sweep:
     max_memory: str | None = option(
         "Memory to take, such as 2GiB or 10%; by default a quarter of what is available.", REAL
     )
-    alpha: str | None = option("Localities; by default 0.001,0.01,0.1,0.25,0.5,1.", REAL)
-    length: str | None = option("L in words; by default 1,4,16,64,256,1024,4096.", REAL)
     cpu: Annotated[PinnedTo, REAL] = None
     table: Path | None = option("Write the medians here, as --replay reads them.", REAL, metavar="TABLE.csv")
     seed: Annotated[Seed, REAL] = 0
@@ -93,9 +86,8 @@ def _measure(asked: Sweep, swept: Path | None, store: Path) -> "tuple[calibratio
     """Measure and fit; every visit is kept in the store."""
     known = None if swept is None else calibration.swept_by_kernel(swept)
     firm = asked.budget is not None  # on a busy machine the default one may take longer, and is no reason to refuse
-    machine, lists = simulator.this_machine(), {"alpha": asked.alpha, "length": asked.length}
-    numbers: Any = {f"{name}s": _numbers(text, f"--{name}") for name, text in lists.items() if text is not None}
-    plan = calibration.make_sweep(machine, max_memory=asked.max_memory, cpu=asked.cpu, seed=asked.seed, **numbers)
+    machine = simulator.this_machine()
+    plan = calibration.make_sweep(machine, max_memory=asked.max_memory, cpu=asked.cpu, seed=asked.seed)
     with budget_left(asked.budget or BUDGET, ending_s=ENDING_S) as left_s, calibration.kept(store, "visits"):
         budget_s = (1 - VECTORS) * left_s
         on_progress = of_time(budget_s)

@@ -74,7 +74,7 @@ def make_subject(text: str, *, args: Sequence[str] = (), sizes: Sequence[int] = 
     `args`: `n=1000` and the like; see `parse_arguments`. Kernels know n only.
     `sizes`: values of n (of the first whole number among the arguments, if none is called n) that are judged.
     """
-    given = parse_arguments(args, place="--args")
+    given = parse_arguments(args, "--args")
     if len(sizes) > MOST_SIZES or any(size < 1 for size in sizes):
         raise ScenarioError(f"--sizes is {','.join(map(str, sizes))}; give 1 to {MOST_SIZES} whole numbers above 0")
     if ".py" in text or "/" in text:

@@ -1,7 +1,6 @@
 """What a sweep of Apex-MAP measures: its cells (M, alpha, L), and how much is read on one visit to a cell."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simulator.base import units
@@ -51,10 +50,10 @@ class SweepPlan:
     """A whole sweep."""
 
     m_words: tuple[int, ...]
-    alphas: tuple[float, ...]
-    lengths: tuple[int, ...]
     cpu: int
     seed: int = 0
+    alphas: tuple[float, ...] = ALPHAS
+    lengths: tuple[int, ...] = LENGTHS
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -83,8 +82,6 @@ def make_sweep(
     machine: Machine,
     *,
     max_memory: str | None = None,
-    alphas: Sequence[float] = ALPHAS,
-    lengths: Sequence[float] = LENGTHS,
     cpu: int | None = None,
     seed: int = 0,
 ) -> SweepPlan:
@@ -98,17 +95,13 @@ def make_sweep(
     most = _memory_bytes(max_memory, available)
     faults = [
         *_memory_faults(most, available),
-        *_cell_faults(alphas, lengths),
         *_cpu_faults(machine, cpu),
     ]
     if faults:
         raise ScenarioError(faults)
     largest = int(math.log2(most / WORD_BYTES))
     words = tuple(2**k for k in range(int(math.log2(FIRST_WORDS)), largest + 1))
-    wanted = tuple(sorted({int(length) for length in lengths}))
-    if wanted[0] > words[-1]:
-        raise ScenarioError(f"--length is {wanted[0]}; give at most {words[-1]}, the words of the largest M")
-    return SweepPlan(words, tuple(sorted(set(alphas))), wanted, machine.cores[-1].cpu if cpu is None else cpu, seed)
+    return SweepPlan(words, machine.cores[-1].cpu if cpu is None else cpu, seed)
 
 
 def _memory_faults(most: float, available: int) -> list[str]:
@@ -117,15 +110,6 @@ def _memory_faults(most: float, available: int) -> list[str]:
         return []
     bounds = f"{units.show_size(least)} to the {units.show_size(available)} available"
     return [f"--max-memory is {units.show_size(most)}; give {bounds}"]
-
-
-def _cell_faults(alphas: Sequence[float], lengths: Sequence[float]) -> list[str]:
-    found = []
-    if not alphas or not all(0 < alpha <= 1 for alpha in alphas):
-        found.append(f"--alpha is {_list(alphas)}; give numbers above 0 and up to 1")
-    if not lengths or not all(length >= 1 and float(length).is_integer() for length in lengths):
-        found.append(f"--length is {_list(lengths)}; give whole numbers of 1 or more")
-    return found
 
 
 def _cpu_faults(machine: Machine, cpu: int | None) -> list[str]:
@@ -141,7 +125,3 @@ def _memory_bytes(text: str | None, available: int) -> float:
     if text.endswith("%"):
         return units.parse(text, units.SHARE, field="--max-memory") * available
     return units.parse(text, units.SIZE, field="--max-memory")
-
-
-def _list(values: Sequence[float]) -> str:
-    return ", ".join(f"{value:g}" for value in values) or "nothing"

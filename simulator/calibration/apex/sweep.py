@@ -239,7 +239,7 @@ def _check_before(plan: SweepPlan, budget: Budget) -> None:
     least_s = bytes_filled / FASTEST_FILL + LEAST_PASSES * len(plan.cells) * FASTEST_VISIT_S
     if budget.limit_s < least_s:
         purpose = f"{LEAST_PASSES} visits to each of {len(plan.cells)} cells"
-        raise budget.refusal(USUAL * least_s, purpose, "; less of --alpha, --length or --max-memory needs less")
+        raise budget.refusal(USUAL * least_s, purpose, "; a smaller --max-memory needs less")
 
 
 def _check_budget(plan: SweepPlan, budget: Budget, kept: Visits, *, clearly: float = 1.0) -> None:
@@ -249,7 +249,7 @@ def _check_budget(plan: SweepPlan, budget: Budget, kept: Visits, *, clearly: flo
     needed_s = budget.spent_s + left * kept.spent_s / len(kept.made)
     if left and needed_s > clearly * budget.limit_s:
         purpose = f"{LEAST_PASSES} visits to each of {count} cells"
-        hint = "; what was measured is kept; less of --alpha, --length or --max-memory needs less"
+        hint = "; what was measured is kept; a smaller --max-memory needs less"
         raise budget.refusal(1.1 * needed_s, purpose, hint)
 
 

@@ -198,17 +198,7 @@ def _empty(*types: Any) -> Callable[..., Any]:
     """A compiled function that does nothing, one of its own for each signature: choosing among several costs time."""
     import numba
 
-    empties: dict[int, Callable[..., None]] = {
-        0: lambda: None,
-        1: lambda _a: None,
-        2: lambda _a, _b: None,
-        3: lambda _a, _b, _c: None,
-        4: lambda _a, _b, _c, _d: None,
-        5: lambda _a, _b, _c, _d, _e: None,
-        6: lambda _a, _b, _c, _d, _e, _f: None,
-    }
-    many: Callable[..., None] = lambda *_arguments: None  # noqa: E731 - like its neighbours
-    nothing = empties.get(len(types), many)
+    nothing = eval(f"lambda {', '.join(f'_{k}' for k in range(len(types)))}: None")  # noqa: S307 - names of ours
     compiled: Callable[..., Any] = numba.njit(numba.void(*types))(nothing) if types else numba.njit(nothing)
     return compiled
 

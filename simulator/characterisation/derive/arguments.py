@@ -42,7 +42,7 @@ class Arguments:
     """Values at which the function is run to count."""
 
 
-def parse_arguments(texts: Sequence[str], *, place: str = "arguments") -> dict[str, float | str]:
+def parse_arguments(texts: Sequence[str], place: str) -> dict[str, float | str]:
     """Read `n=1000`, `x=0.5` and `a=float64[n,n]:random`; a text may hold several, with spaces between."""
     found: dict[str, float | str] = {}
     for text in " ".join(texts).split():

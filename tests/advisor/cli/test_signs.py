@@ -22,7 +22,7 @@ COMMANDS = {
     "fit": "fit scenarios/tutorial/hpl-runs.csv --formula N**3/P+N**2",
     "lab reproduce": "lab reproduce scopred",
     "calibrate speed": "calibrate speed --kernel dgemm --budget 5s -o {folder}/m.json",
-    "calibrate memory": "calibrate memory --alpha 1 --budget 30s -o {folder}/memory.json",
+    "calibrate memory": "calibrate memory --budget 30s -o {folder}/memory.json",
     "calibrate network": "calibrate network --between processes --max-bytes 64KiB --budget 15s -o {folder}/link.json",
     "calibrate neighbours": "calibrate neighbours --budget 25s -o {folder}/n.json",
     "lab characterise": "lab characterise matmul --budget 8s",

@@ -174,7 +174,9 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, text):
 
 
 def test_arguments_are_numbers_and_arrays():
-    given_ = parse_arguments(["n=10 x=0.5", "a=float64[n,2*n]", "b=int32[n]:range", "c=float64[n,n]:definite"])
+    given_ = parse_arguments(
+        ["n=10 x=0.5", "a=float64[n,2*n]", "b=int32[n]:range", "c=float64[n,n]:definite"], "--args"
+    )
     made = from_mapping(given_, ["a", "x", "b", "c"])
     a, x, b, c = made.make({"n": 4, "x": 0.25})
     assert (a.shape, x, b.tolist(), c[0].tolist()) == ((4, 8), 0.25, [0, 1, 2, 3], [1, 1 / 2, 1 / 3, 1 / 4])
@@ -196,6 +198,8 @@ def test_arguments_are_numbers_and_arrays():
 )
 def test_bad_arguments_are_one_line(texts):
     with pytest.raises((ScenarioError, fit.FormulaError)) as caught:
-        from_mapping(parse_arguments(texts), ["a"] if any("a=" in text for text in texts) else ["n"]).make({"n": 5})
+        from_mapping(parse_arguments(texts, "arguments"), ["a"] if any("a=" in text for text in texts) else ["n"]).make(
+            {"n": 5}
+        )
     assert len(caught.value.lines) == 1
     assert caught.value.lines[0].startswith("arguments: ")
