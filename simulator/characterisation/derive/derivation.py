@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from simulator.base import files
 from simulator.base.errors import ScenarioError
-from simulator.characterisation.derive import running
+from simulator.characterisation.derive import fit, running
 from simulator.characterisation.derive.arguments import Arguments, Values, from_mapping
 from simulator.characterisation.derive.constructs import Counting, whole_array_operations
 from simulator.characterisation.derive.graph import Builder, Machine, Profile
@@ -54,8 +56,6 @@ def derive_seg(
     `limit_s`: longest that one profiled run may take, in seconds.
     `here`: compile and run in this process: for functions of ours that surely end, some ten times faster.
     """
-    from simulator.characterisation.derive import symbolic  # sympy takes half a second to load
-
     source = target if isinstance(target, Source) else read_source(*locate(target, function))
     if not isinstance(arguments, Arguments):
         arguments = from_mapping(arguments, source.parameters)
@@ -65,9 +65,8 @@ def derive_seg(
     faults = _whole_arrays(source, answer)
     if faults:
         raise ScenarioError(faults)
-    guesses = symbolic.loop_counts(source.functions[source.entry], counted.functions[source.entry], arguments)
-    profile, held = Profile(arguments.points, answer.counts), symbolic.working_set(arguments)
-    builder = Builder(profile, guesses, Machine(), tuple(arguments.parameters), held)
+    profile = Profile(arguments.points, answer.counts)
+    builder = Builder(profile, Machine(), tuple(arguments.parameters), _working_set(arguments))
     graphs = _graphs(source, counted, answer, builder)
     codes = {method: with_unforeseen(code) if method == "icc" else code for method, code in answer.code.items()}
     attributed = [(attribute(method, code, builder), code) for method, code in codes.items()]
@@ -84,6 +83,18 @@ def _graphs(source: Source, counted: Counted, answer: running.Answer, builder: B
         builder.graph(name, counted.functions[name], Counting(answer.kinds[name], source.functions))
         for name in source.functions
     )
+
+
+def _working_set(arguments: Arguments) -> str | None:
+    """Bytes of all arrays that are arguments, a formula's text; None without arrays, or where no formula is found."""
+    made = [arguments.make(point) for point in arguments.points]
+    arrays = [[one.nbytes for one in each] for each in zip(*made, strict=True) if isinstance(each[0], np.ndarray)]
+    together = [[sum(each) for each in zip(*arrays, strict=True)]]
+    for rows in (together, arrays) if arrays else ():
+        found = [fit.fit(row, arguments.points) for row in rows]
+        if all(one.miss <= fit.EXACT for one in found):
+            return " + ".join(one.text for one in found)
+    return None
 
 
 def _unvaried(arguments: Arguments) -> list[str]:

@@ -53,7 +53,7 @@ def fit(observed: Sequence[float], points: Sequence[Values], *, terms: int = 3) 
     """The simplest candidate that fits within `TOLERANCE`; if none does, the one that misses least.
 
     Candidates are a constant, and for each parameter x that varies, with one or two coefficients: x, log2(x), their
-    products, powers, roots and inverses; and products of two parameters; at most so many terms.
+    products, powers, roots and inverses; and sums and products of two parameters; at most so many terms.
     """
     y = np.array(observed, dtype=np.float64)
     if np.all(y == y[0]):
@@ -90,6 +90,7 @@ def _candidates(points: Sequence[Values]) -> Iterator[tuple[str, ...]]:
         single += [x, f"ceil(log2({x}))", f"log2({x})", f"{x}*ceil(log2({x}))", f"{x}*log2({x})", f"{x}**2", f"{x}**3"]
         single += [f"sqrt({x})", f"{x}/ceil(log2({x}))", f"{x}/log2({x})", f"1/{x}", f"log2({x})/{x}", f"1/sqrt({x})"]
         single += [f"1/log2({x})", f"log2(log2({x}))", f"{x}*log2(log2({x}))", f"{x}**1.5"]
+        single += [f"ceil({x}/{step})" for step in (2, 4, 8, 16, 32)]
     yield from ((one,) for one in single)
     products = [f"{x}*{y}" for x in names for y in names if x < y]
     products += [f"{x}*{x}*{y}" for x in names for y in names if x != y] + [
@@ -100,10 +101,12 @@ def _candidates(points: Sequence[Values]) -> Iterator[tuple[str, ...]]:
     yield from ((one,) for one in products)
     if len(points) > 2:
         yield from ((one, "1") for one in (*single, *products))
+        yield from ((x, y) for x in names for y in names if x < y)
         for x in names:
             yield from ((f"{x}**2", x), (f"{x}*log2({x})", x), (f"{x}**3", f"{x}**2"), (x, f"log2({x})"))
             yield f"log2({x})/{x}", f"1/{x}"
     if len(points) > 3:
+        yield from ((x, y, "1") for x in names for y in names if x < y)
         for x in names:
             yield f"{x}**2", x, "1"
             yield f"{x}**3", f"{x}**2", x

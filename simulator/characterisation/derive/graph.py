@@ -68,8 +68,6 @@ class Builder:
     """Builds the graphs of one analysis; warnings gather."""
 
     profile: Profile
-    symbolic: Mapping[int, str]
-    """Counter of a loop's body -> mean count, a guess that the profile has to confirm."""
     machine: Machine
     parameters: tuple[str, ...]
     working_set: str | None = None
@@ -87,20 +85,18 @@ class Builder:
         held = None if self.working_set is None else fit.as_formula(self.working_set)
         return Graph(name, self.parameters, _Function(self, counting).block(name, block), held)
 
-    def mean(self, counts: Sequence[float], around: int, *, guess: str | None = None, what: str = "") -> str:
-        """A count per entry of the block around, as a formula's text: the guess if the profile confirms it."""
+    def mean(self, counts: Sequence[float], around: int, *, what: str) -> str:
+        """A count per entry of the block around, as a formula's text."""
         means = self.profile.means(counts, around)
         if not means:
             return "0"
         points, observed = [point for point, _ in means], [mean for _, mean in means]
-        if guess is not None and _holds(guess, points, observed):
-            return guess
         found = fit.fit(observed, points)
         if found.miss > fit.EXACT:
             other = self._by_totals(counts, around)
             if other is not None and other.miss <= (fit.EXACT if found.miss <= fit.TOLERANCE else found.miss):
                 found = other
-        if found.miss > fit.EXACT and guess is None and max(observed) <= 1:
+        if found.miss > fit.EXACT and max(observed) <= 1:
             found = self._probability(counts, around, observed, points) or found
         if found.miss > fit.TOLERANCE:
             self.warnings.append(f"{what}: {found.text} misses the profiled counts by up to {100 * found.miss:.1f} %")
@@ -190,7 +186,7 @@ class _Function:
         name = f"for_{ast.unparse(node.target)}_{node.lineno}" if isinstance(node, ast.For) else f"while_{node.lineno}"
         entered = builder.profile.of(step.body.counter)
         what = f"line {node.lineno}: count of the loop"
-        count = builder.mean(entered, around.counter, guess=builder.symbolic.get(step.body.counter), what=what)
+        count = builder.mean(entered, around.counter, what=what)
         builder.loops[step.body.counter] = around.counter, count
         builder.names[step.body.counter] = name
         apart = {piece.expression for piece in step.pieces}
@@ -305,16 +301,6 @@ class _Function:
         """A name that no other node of this function has."""
         self._names[name] += 1
         return name if self._names[name] == 1 else f"{name}_{self._names[name]}"
-
-
-def _holds(guess: str, points: Sequence[Values], observed: Sequence[float]) -> bool:
-    try:
-        return all(
-            abs(fit.value_at(guess, point) - mean) <= fit.EXACT * max(1.0, mean)
-            for point, mean in zip(points, observed, strict=True)
-        )
-    except FormulaError:
-        return False
 
 
 def _probabilities(text: str) -> tuple[str, str]:

@@ -215,19 +215,9 @@ def _passing(counter: int, value: ast.expr) -> ast.expr:
     return ast.Call(ast.Name(PASS, ast.Load()), arguments, [])
 
 
-def leaves(node: ast.stmt) -> bool:
-    """Whether a loop may end before its range does or its test fails."""
-    return any(_leaving(part, (ast.Break, ast.Return), looped=False) for part in ast.iter_child_nodes(node))
-
-
-def _escapes(node: ast.stmt) -> bool:
-    """Whether control may leave the enclosing block inside this statement."""
-    return _leaving(node, (ast.Break, ast.Continue, ast.Return), looped=False)
-
-
-def _leaving(node: ast.AST, kinds: tuple[type[ast.stmt], ...], *, looped: bool) -> bool:
-    """Whether a statement of these kinds stands inside that concerns what is around; only a return leaves a loop."""
-    if isinstance(node, kinds) and not (looped and isinstance(node, ast.Break | ast.Continue)):
+def _escapes(node: ast.AST, *, looped: bool = False) -> bool:
+    """Whether control may leave the enclosing block inside this statement; only a return leaves a loop around it."""
+    if isinstance(node, ast.Return) or (isinstance(node, ast.Break | ast.Continue) and not looped):
         return True
     inside = looped or isinstance(node, ast.For | ast.While)
-    return any(_leaving(part, kinds, looped=inside) for part in ast.iter_child_nodes(node))
+    return any(_escapes(part, looped=inside) for part in ast.iter_child_nodes(node))

@@ -146,7 +146,7 @@ def test_counts_are_those_of_the_loops(entry):
 
 def test_loops_have_formulas_of_the_parameters(entry):
     text = repr(entry.seg)
-    for formula in ("'n'", "'(n - 1)/2'", "'(n - 2)/3'", "'ceil(log2(n))'", "'0.25'"):
+    for formula in ("'n'", "'0.5*n - 0.5'", "'0.333333333*n - 0.666666667'", "'ceil(log2(n))'", "'0.25'"):
         assert f"text={formula}" in text
     assert entry.seg.graphs[0].working_set.text == "8*n"
     assert entry.warnings == ()

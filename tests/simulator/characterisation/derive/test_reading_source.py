@@ -4,9 +4,6 @@ import ast
 from pathlib import Path
 
 import pytest
-import sympy
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from simulator.base.errors import ScenarioError
 from simulator.characterisation.derive import fit
@@ -14,7 +11,6 @@ from simulator.characterisation.derive.arguments import from_mapping, parse_argu
 from simulator.characterisation.derive.constructs import PRINCIPAL, Counting, Kinds, principal
 from simulator.characterisation.derive.machine.assembly import operations
 from simulator.characterisation.derive.source import read_source
-from simulator.characterisation.derive.symbolic import recognised, sum_over, text_of
 from simulator.models.resource import FLOP_WEIGHTS
 
 KINDS = Kinds({"n": "int", "k": "int", "x": "float", "a": "array:float:1", "m": "array:int:2"}, {"other": "float"})
@@ -57,29 +53,22 @@ def test_principal_operations_are_those_that_have_weights():
     assert principal(constructs("x = x * x + sqrt(x) / n")) == {"multiply": 1, "add": 1, "sqrt": 1, "divide": 1}
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 4), st.integers(0, 3), st.integers(1, 9))
-def test_sums_over_triangular_ranges(power, first, n):
-    i, j, end = sympy.symbols("i j n")
-    whole = sum_over(sum_over(j**power, "j", sympy.Integer(first), i + first), "i", sympy.Integer(0), end)
-    found = fit.value_at(text_of(whole), {"n": n})
-    assert found == sum(jj**power for ii in range(n) for jj in range(first, ii + first))
-
-
-def test_recognised_lengths():
-    points = [{"n": 3, "m": 5}, {"n": 4, "m": 5}, {"n": 7, "m": 9}]
-    assert text_of(recognised([5, 6, 9], points)) == "n + 2"
-    assert text_of(recognised([15, 20, 63], points)) == "m*n"
-    assert text_of(recognised([8, 8, 8], points)) == "8"
-    assert recognised([1, 2, 4], points) is None
-
-
 @pytest.mark.parametrize("text", ["3*n", "n**2 - 5*n", "ceil(log2(n))", "2.5*n*log2(n)", "0.25", "7/n", "n**3/6 - n/6"])
 def test_fits_find_the_formula(text):
     points = [{"n": n} for n in (21, 38, 75, 130, 260)]
     found = fit.fit([fit.value_at(text, point) for point in points], points)
     assert found.miss < 1e-6
     assert fit.value_at(found.text, {"n": 1000}) == pytest.approx(fit.value_at(text, {"n": 1000}), rel=1e-5)
+
+
+def test_fits_find_sums_and_products_of_two_parameters():
+    points = [{"n": n, "m": m} for n, m in ((3, 5), (4, 5), (7, 9), (11, 6), (20, 31))]
+    for text in ("m + n", "n - 2*m + 3", "m*n"):
+        found = fit.fit([fit.value_at(text, point) for point in points], points)
+        assert (found.miss, fit.value_at(found.text, {"n": 50, "m": 70})) == (
+            pytest.approx(0, abs=1e-9),
+            pytest.approx(fit.value_at(text, {"n": 50, "m": 70})),
+        )
 
 
 def test_what_does_not_fit_says_so():
