@@ -46,8 +46,8 @@ LINES = {
     "simulator/engines": (13_192, 12_690),
     "simulator/results": (4_115, 4_282),
     "simulator/experiments": (1_719, 1_601),
-    "simulator/calibration": (15_144, 14_645),
-    "simulator/characterisation": (5_043, 4_600),
+    "simulator/calibration": (14_838, 14_645),
+    "simulator/characterisation": (4_724, 4_600),
     "simulator/__init__.py advisor/__init__.py advisor/facade": (816, 898),
     "advisor/advise": (9_364, 8_687),
     "advisor/verification advisor/whatif": (3_668, 3_658),
@@ -55,7 +55,7 @@ LINES = {
     "advisor/jobs": (2_372, 2_205),
     "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_730, 5_337),
     "advisor/reproduce": (1_560, 1_980),
-    "advisor/cli": (6_232, 5_231),
+    "advisor/cli": (6_224, 5_231),
 }
 """Lines of Python that rooms may have, and shall have. The first number is only ever lowered, until it is the second; a
 new capability raises both, see `simulator/DESIGN.md`. `python -m tests.house_rules` prints where they stand."""
