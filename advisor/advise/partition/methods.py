@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from advisor.advise.partition.discontinuous import discontinuous
-from advisor.advise.partition.min_max import check_units, least_limit
-from advisor.advise.partition.result import Partition, bound_s, of_shares
+from advisor.advise.partition.exact import check_units, exact, least_limit
+from advisor.advise.partition.result import Partition
 from advisor.advise.partition.speed_kinds import SpeedKinds
 from advisor.advise.partition.speeds_file import Speeds, read_speeds
 from simulator import ScenarioError, files, provenance
@@ -20,8 +19,8 @@ def equal(units: int, pes: SpeedKinds) -> Partition:
     Raises ScenarioError if there is no unit, or not all fit the memory of all PEs.
     """
     check_units(units, pes)
-    alike = pes.with_constant(np.ones(len(pes.names)))
-    return of_shares("equal", pes, least_limit(units, alike)[1], bound_s(units, pes), warnings=_full_ones(units, pes))
+    _, shares = least_limit(units, pes.with_constant(np.ones(len(pes.names))))
+    return Partition("equal", pes, shares, functional(units, pes).lower_bound_s, _full_ones(units, pes))
 
 
 def _full_ones(units: int, pes: SpeedKinds) -> tuple[str, ...]:
@@ -44,8 +43,8 @@ def by_speed(units: int, pes: SpeedKinds) -> Partition:
     Raises ScenarioError as `equal`.
     """
     check_units(units, pes)
-    shares = least_limit(units, pes.with_constant(pes.speeds[pes.starts[:-1]]))[1]
-    return of_shares("by-speed", pes, shares, bound_s(units, pes))
+    _, shares = least_limit(units, pes.with_constant(pes.speeds[pes.starts[:-1]]))
+    return Partition("by-speed", pes, shares, functional(units, pes).lower_bound_s)
 
 
 def functional(units: int, pes: SpeedKinds) -> Partition:
@@ -54,15 +53,12 @@ def functional(units: int, pes: SpeedKinds) -> Partition:
     Lastovetsky and Reddy, "Data Partitioning with a Functional Performance Model of Heterogeneous Processors",
     International Journal of High Performance Computing Applications 21 (2007): a line through the origin, of slope
     1 / T, meets each speed function once, and is turned until the units under it are all. Here the whole numbers are
-    exact too (`min_max`). Where times do not surely grow with the units, `discontinuous` answers.
+    exact too, and times may fall while units grow.
 
     Raises ScenarioError as `equal`.
     """
     check_units(units, pes)
-    if pes.grows(units):
-        limit_s, shares = least_limit(units, pes)
-        return of_shares("functional", pes, shares, limit_s)
-    return discontinuous(units, pes)
+    return exact("functional", units, pes)
 
 
 METHODS: dict[str, Callable[[int, SpeedKinds], Partition]] = {

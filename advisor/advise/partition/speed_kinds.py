@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice, repeat
-from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -125,39 +124,28 @@ class SpeedKinds:
         """Kind of each PE, (p,)."""
         return np.repeat(np.arange(len(self.names)), self.counts)
 
-    def total(self, units: NDArray[np.number]) -> float | int:
-        """Sum over all PEs of what one PE of each kind has, (K,)."""
-        if self.counts.size == self.pe_count:
-            return cast("float | int", units.sum().item())
-        return cast(
-            "float | int", (self.counts * units).sum().item()
-        )  # not `@`: its threads wait for each other on a busy machine
+    def total(self, units: NDArray[np.number]) -> float:
+        """Sum over all PEs of what one PE of each kind has, (K,); exact up to 2**53."""
+        # not `@`: its threads wait for each other on a busy machine
+        return float((self.counts * units.astype(np.float64)).sum())
 
-    def time_s(self, kind: Ints, units: Ints, *, near: "Pieces | None" = None) -> Floats:
-        """Seconds that PEs of some kinds take for some units, both (n,).
-
-        `kind`, `units`: which, and how many.
-        `near`: the pieces that most of the units lie on, if known: saves looking for them.
-        """
+    def time_s(self, kind: Ints, units: Ints) -> Floats:
+        """Seconds that PEs of some kinds take for some units, both (n,)."""
         x = units.astype(np.float64)
-        if near is None:
-            pieces = self._pieces(kind, self._knots(kind, x))
-        else:
-            elsewhere = np.flatnonzero((x < near.lower) | (x >= near.upper))
-            pieces = near
-            if elsewhere.size:
-                some = kind[elsewhere]
-                pieces = near.replaced(elsewhere, self._pieces(some, self._knots(some, x[elsewhere])))
+        pieces = self._pieces(kind, self._knots(kind, x))
         seconds: Floats = self.setups[kind] + x / (pieces.base + pieces.slope * (x - pieces.anchor))
         seconds[units == 0] = 0.0
         return seconds
 
-    def times_s(self, units: Ints) -> Floats:
-        """Seconds that each PE takes for its units, both (p,)."""
-        return self.time_s(self.kind_of_pe, units)
+    def table_s(self, kind: int, most: int) -> Floats:
+        """Seconds of a PE of a kind for 0, 1, 2 ... units: the same numbers; (most + 1,)."""
+        x, part = np.arange(most + 1.0), slice(self.starts[kind], self.starts[kind + 1])
+        seconds: Floats = self.setups[kind] + x / np.interp(x, self.sizes[part], self.speeds[part])
+        seconds[0] = 0.0
+        return seconds
 
-    def inverse(self, limit_s: float, *, first: bool = False) -> tuple[Floats, "Pieces"]:
-        """Real units at which each kind's time reaches a limit, and their pieces; memory limits are not looked at.
+    def inverse(self, limit_s: float, *, first: bool = False) -> Floats:
+        """Real units at which each kind's time reaches a limit; memory limits are not looked at; (K,).
 
         Where time grows with the units there is one such place. Elsewhere it is the last one, beyond which all takes
         longer, or with `first` the first one, before which nothing does.
@@ -169,15 +157,7 @@ class SpeedKinds:
         # t = x / (c + g x)  =>  x = c t / (1 - g t); beyond the piece's ends rounding or the next knot decides
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             x = pieces.origin * left_s / (1.0 - pieces.slope * left_s)
-        return np.clip(np.nan_to_num(x, nan=np.inf), pieces.lower, pieces.upper), pieces
-
-    def inverse_slope(self, limit_s: float, x: Floats, pieces: "Pieces", free: NDArray[np.bool_]) -> Floats:
-        """Units per second of the limit that `inverse` moves by, 0 where it is not free to; all (K,)."""
-        left_s = np.maximum(limit_s - self.setups, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            rate = pieces.origin / (1.0 - pieces.slope * left_s) ** 2
-        inside = free & (x >= pieces.lower) & (left_s > 0) & np.isfinite(rate)
-        return np.where(inside, rate, 0.0)
+        return np.clip(np.nan_to_num(x, nan=np.inf), pieces.lower, pieces.upper)
 
     def grows(self, units: int) -> bool:
         """Whether every kind's time, as float64 has it, surely grows with every unit up to `units` and its limit.
@@ -189,15 +169,9 @@ class SpeedKinds:
             return False  # on the pieces of one speed a unit more is lost in rounding
         step_s, size = np.diff(self._knot_s), np.diff(self.sizes)
         step_s[self.starts[1:-1] - 1], size[self.starts[1:-1] - 1] = np.inf, 1.0
-        step_s /= size
-        fastest, slowest, latest_s = self.speeds.max(), self.speeds.min(), self._knot_s.max()
-        spread = float(fastest / slowest)
-        if float(step_s.min(initial=np.inf)) > 4 * EPSILON * latest_s * (4 + 2 * spread) * spread:
-            return True
-        # With each piece's own speeds, and without the pieces that no units come to:
         met = self.sizes < np.repeat(np.minimum(self.limits, units), np.diff(self.starts))
         spreads = np.maximum(self.speeds[:-1], self.speeds[1:]) / np.minimum(self.speeds[:-1], self.speeds[1:])
-        return bool(np.all((step_s > 4 * EPSILON * self._knot_s[1:] * (4 + 2 * spreads) * spreads) | ~met[:-1]))
+        return bool(np.all((step_s / size > 4 * EPSILON * self._knot_s[1:] * (4 + 2 * spreads) * spreads) | ~met[:-1]))
 
     @cached_property
     def _knot_s(self) -> Floats:
@@ -261,14 +235,3 @@ class Pieces:
     def origin(self) -> Floats:
         """The speed, continued to no units: time grows on the piece if this is above zero."""
         return self.base - self.slope * self.anchor
-
-    def of(self, index: Ints) -> "Pieces":
-        """Some of them, in any order."""
-        return Pieces(*(array[index] for array in vars(self).values()))
-
-    def replaced(self, index: Ints, others: "Pieces") -> "Pieces":
-        """With others in the place of some."""
-        mine = [array.copy() for array in vars(self).values()]
-        for array, other in zip(mine, vars(others).values(), strict=True):
-            array[index] = other
-        return Pieces(*mine)

@@ -1,13 +1,9 @@
-"""Functional and discontinuous against trying everything, on the very float64 times; large problems by certificate."""
+"""The exact partition against trying everything, on the very float64 times; large problems by certificate."""
 
 import numpy as np
 import pytest
 
-from advisor.advise.partition import min_max
-from advisor.advise.partition.discontinuous import discontinuous
 from advisor.advise.partition.methods import functional
-from advisor.advise.partition.min_max import least_limit
-from advisor.advise.partition.result import padding_bound, tabulated
 from advisor.advise.partition.speed_kinds import SpeedKinds
 from simulator.base.randomness import stream
 from tests.advisor.advise.partition.cases import Case, least_makespan, random_cases
@@ -19,32 +15,24 @@ def feasible(number, *, growing, seed=0):
     return cases[:number]
 
 
-def mismatches(method, cases):
+def mismatches(cases):
     wrong = []
     for case in cases:
-        found, best_s = method(case.units, case.pes), least_makespan(case)
+        found, best_s = functional(case.units, case.pes), least_makespan(case)
         if not (found.makespan_s == found.lower_bound_s == found.times_s.max() == best_s and found.optimal):
             wrong.append((case, found.units, found.makespan_s, best_s))
     return wrong
 
 
-def test_functional_is_the_best_there_is():
-    assert mismatches(functional, feasible(150, growing=True)) == []
-
-
-def test_discontinuous_is_the_best_there_is():
-    assert mismatches(discontinuous, feasible(100, growing=False)) == []
+@pytest.mark.parametrize("growing", [True, False])
+def test_the_partition_is_the_best_there_is(growing):
+    assert mismatches(feasible(150, growing=growing)) == []
 
 
 @pytest.mark.slow
-def test_functional_is_the_best_there_is_in_4000_cases():
-    assert mismatches(functional, feasible(4000, growing=True, seed=1)) == []
-
-
-@pytest.mark.slow
-def test_discontinuous_is_the_best_there_is_in_1500_cases():
-    assert mismatches(discontinuous, feasible(1500, growing=False, seed=1)) == []
-    assert mismatches(functional, feasible(1500, growing=False, seed=2)) == []
+@pytest.mark.parametrize("growing", [True, False])
+def test_the_partition_is_the_best_there_is_in_1500_cases(growing):
+    assert mismatches(feasible(1500, growing=growing, seed=1)) == []
 
 
 def larger_case(rng):
@@ -72,21 +60,17 @@ def sorted_limit(units, pes):
     return np.sort(np.concatenate(times_s))[units - 1]
 
 
-@pytest.mark.parametrize(("few", "per_kind"), [(1000, 4), (3, 1), (0, 0)])
-def test_narrowing_to_few_times_or_to_the_last_float_gives_the_same(monkeypatch, few, per_kind):
-    monkeypatch.setattr(min_max, "FEW_EVENTS", few)
-    monkeypatch.setattr(min_max, "EVENTS_PER_KIND", per_kind)
+def test_larger_partitions_are_those_of_all_times_sorted():
     rng = stream(5, "larger")
     grown = 0
-    for _ in range(40):
+    for _ in range(60):
         units, pes = larger_case(rng)
-        if np.sum(np.minimum(pes.limits, units) * pes.counts) < units or not pes.grows(units):
+        if np.sum(np.minimum(pes.limits, units) * pes.counts) < units:
             continue
-        grown += 1
-        limit_s, shares = least_limit(units, pes)
-        assert limit_s == sorted_limit(units, pes)
-        assert shares.units().sum() == units
-        assert pes.times_s(shares.units()).max() == limit_s
+        grown += pes.grows(units)
+        found = functional(units, pes)
+        assert found.makespan_s == found.lower_bound_s == sorted_limit(units, pes)
+        assert found.units.sum() == units
     assert grown > 25
 
 
@@ -95,7 +79,9 @@ def certified(units, pes, partition):
     extra = np.minimum(partition.units + 1, pes.limits[pes.kind_of_pe])
     early = partition.times_s < partition.makespan_s
     full = extra == partition.units
-    return partition.units.sum() == units and bool(np.all((pes.times_s(extra) >= partition.makespan_s) | full | ~early))
+    return partition.units.sum() == units and bool(
+        np.all((pes.time_s(pes.kind_of_pe, extra) >= partition.makespan_s) | full | ~early)
+    )
 
 
 def many_pes(kinds, knots=20, seed=1, counts=None):
@@ -148,16 +134,6 @@ def test_a_set_up_cost_is_paid_with_the_first_unit_only():
 # Times that fall
 
 
-FALLING = SpeedKinds.of([[1, 10, 11, 20], [1, 20]], [[1, 1, 10, 10], [2, 2]])
-
-
-def test_functional_is_the_best_there_is_where_times_fall():
-    found = functional(20, FALLING)
-    assert found.method == "functional"
-    assert found.makespan_s == min(max(FALLING.times_s(np.array([k, 20 - k]))) for k in range(21))
-    assert found.optimal
-
-
 def test_too_many_sizes_to_look_at_leave_a_bound():
     pes = SpeedKinds.of([[1e8, 1.1e8, 1e9], [1e9]], [[1.0, 5.0, 5.0], [2.0]])
     found = functional(12 * 10**7, pes)
@@ -166,15 +142,16 @@ def test_too_many_sizes_to_look_at_leave_a_bound():
     assert any("a good partition and a bound are given" in warning for warning in found.warnings)
 
 
-def test_limits_far_above_the_padding_bound_are_found():
+def test_limits_far_above_the_bound_are_found():
     """Multiples of 7 are fast, each PE a little differently: many limits lie between the bound and the optimum."""
     rng, k, far = stream(7, "loose"), np.arange(1, 61), 0
     for _ in range(12):
         speeds = [np.where(k % 7 == 0, 10.0, 1.0) * rng.uniform(0.8, 1.2, k.size) for _ in range(4)]
         case = Case(int(rng.integers(40, 200)), [k] * 4, speeds, [60] * 4, [0.0] * 4, [1] * 4)
-        found = discontinuous(case.units, case.pes)
+        found = functional(case.units, case.pes)
         assert found.makespan_s == least_makespan(case)
-        times_s = np.unique(np.concatenate([k / s for s in speeds]))
-        bound_s = padding_bound(case.units, case.pes, tabulated(case.pes, np.minimum(case.pes.limits, case.units)))
+        padded = [np.minimum.accumulate((k / one)[::-1])[::-1] for one in speeds]
+        bound_s = np.sort(np.concatenate(padded))[case.units - 1]
+        times_s = np.unique(np.concatenate([k / one for one in speeds]))
         far += np.sum((times_s > bound_s) & (times_s < found.makespan_s)) > 6
     assert far >= 3
