@@ -262,13 +262,13 @@ def _counted(model: Path, counts: Counts, shown: Shown, written: Written) -> Non
     with files.understood(model, "apportion fit"):
         inputs = {str(model): files.digest(files.read_bytes(model))}
         advice = advise_allocation(fitted, named, counts.size, inputs=inputs, **asked)
-        document = advice.to_dict()
     said, texts = "", dict[str, str]()
     if hostfile is not None:
         layout, place = layout_of_advice(advice, hosts), str(hostfile)
         texts, commands = host_files(layout, place), host_commands(layout, place)
-        document |= {"hostfiles": list(texts), "commands": commands}
+        advice = replace(advice, hostfiles=tuple(texts), commands=commands)
         said = f"\nhost files written: {', '.join(texts)}\n{commands.rstrip()}"
+    document = advice.to_dict()
     most = {} if shown.top is None else {"top": shown.top}
 
     def more() -> None:
@@ -279,7 +279,7 @@ def _counted(model: Path, counts: Counts, shown: Shown, written: Written) -> Non
 
     if written.output is not None:
         said = f"\nwritten: {written.output}{said}"
-    finish(document, f"{render_choice(document, **most)}\n", more=more, said=said)
+    finish(document, f"{render_choice(advice, **most)}\n", more=more, said=said)
 
 
 def _simulated(scenario: Path, search: Search, shown: Shown, written: Written) -> None:

@@ -1,6 +1,6 @@
 """The advice: which PEs should take part with how many processes each, by a model fitted to measured runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,11 +18,21 @@ from advisor.advise.export.hosts import (
 )
 from advisor.advise.export.layout import check_hosts
 from advisor.advise.kinds import Kind
-from advisor.advise.process_counts.search import Allocations, Floats, Kinds, Limits, Space, fewest_of_near, processes_of
-from advisor.advise.process_counts.wording import BASELINES, configuration_dict, configuration_text, page
-from simulator import ScenarioError, provenance, ties
+from advisor.advise.process_counts.search import (
+    Allocations,
+    Counts,
+    Floats,
+    Kinds,
+    Limits,
+    Space,
+    configuration_dict,
+    fewest_of_near,
+    processes_of,
+)
+from advisor.advise.process_counts.wording import BASELINES, configuration_text, page
+from advisor.results import Provenance
+from simulator import ScenarioError, documents, ties
 from simulator.calibration import AllocationFit
-from simulator.models import Estimates
 
 # What a configuration may cost more than the best, over equally likely truths.
 
@@ -80,7 +90,7 @@ def _near(names: Sequence[str], ranking: Allocations, members_s: Floats) -> list
     if risk < NOTHING:
         return []
     rival = near[0]
-    best, second = (configuration_text(ranking[place], names) for place in (0, rival))
+    best, second = (configuration_text(configuration_dict(ranking[place], names)) for place in (0, rival))
     more = f" and {len(near) - 1} others" if len(near) > 2 else " and another" if len(near) == 2 else ""
     chance = f"a chance of {100 * chances[rival - 1]:.0f} % that the first is faster"
     stake = f"at stake are {100 * expected:.1f} % on average, {100 * risk:.1f} % in one case of 20"
@@ -95,15 +105,16 @@ class Baseline:
     """A naive configuration to compare the advised one with."""
 
     name: str
-    allocation: Allocations
-    """(kind, 2)."""
-    estimate_s: dict[str, float] | None
+    configuration: Counts
+    estimate_s: Mapping[str, float] | None
     """`mean`, `low`, `high`; None where memory does not hold it or the model does not know it."""
-    times_longer: dict[str, float] | None
+    times_longer: Mapping[str, float] | None
     """Times as long as the advised one: by the estimates, and the interval over the model's members, paired."""
 
 
-def baselines_of(space: Space, advised: Allocations, level: float) -> tuple[Baseline, ...]:
+def baselines_of(
+    space: Space, advised: Allocations, level: float, named: Callable[[Allocations], Counts]
+) -> tuple[Baseline, ...]:
     """The baselines at one size, in the order of `BASELINES`; speeds are the model's, of one PE with one process."""
     first = np.cumsum([0, *(pes for pes, _ in space.kinds.values())]).tolist()
     kinds = [
@@ -119,16 +130,13 @@ def baselines_of(space: Space, advised: Allocations, level: float) -> tuple[Base
     lows, highs = np.quantile(members_s / members_s[:, :1], ends, axis=0)
     found = []
     for place, name in enumerate(BASELINES, start=1):
-        parts: list[dict[str, float] | None] = [None, None]
+        estimate_s, longer = None, None
         if held[place]:
-            longer = mine.mean_s[place] / mine.mean_s[0]
-            parts = [mine.at(place), {"mean": longer, "low": lows[place], "high": highs[place]}]
-        found.append(Baseline(name, every[place], *(part and _plain(part) for part in parts)))
+            estimate_s = mine.at(place)
+            mean = float(mine.mean_s[place] / mine.mean_s[0])
+            longer = {"mean": mean, "low": float(lows[place]), "high": float(highs[place])}
+        found.append(Baseline(name, named(every[place]), estimate_s, longer))
     return tuple(found)
-
-
-def _plain(part: Mapping[str, float]) -> dict[str, float]:
-    return {name: float(value) for name, value in part.items()}
 
 
 LARGEST_SIZE = 1e15
@@ -140,91 +148,57 @@ SHORTLIST = 100
 """Best by estimate: regret is of these."""
 
 
+FORMAT = 1
+
+
 @dataclass(frozen=True)
+class Entry:
+    """A configuration of the ranking."""
+
+    configuration: Counts
+    processes: int
+    estimate_s: Mapping[str, float]
+    p_best: float
+    """Chance to be the best, of the first hundred."""
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class ProcessCountAdvice:
     """Which configuration to run, and by how much it is better than others."""
 
-    kinds: Kinds
-    """What may be used; a kind of the model that is not named is not used."""
-    known: tuple[str, ...]
-    """The model's kinds."""
+    format: int = FORMAT
+    command: str = "advise"
     size: float
     level: float
     """Probability of the intervals."""
-    ranking: Allocations
-    """By estimate, the advised one first; (n, kind, 2), kinds as in `kinds`."""
-    estimates: Estimates
-    """Of those in the ranking."""
-    searched: int
-    """How many configurations there are."""
-    p_best: Floats
-    """Chance to be the best, of the first of the ranking; (up to a hundred,)."""
+    kinds: Mapping[str, Mapping[str, int]]
+    """What may be used, `pes` and the `most` processes on one; a kind of the model that is not named is not used."""
+    configuration: Counts = field(metadata=documents.named("best"))
+    """The advised one, of all kinds of the model."""
+    processes: int
+    estimate_s: Mapping[str, float]
+    """Of the advised one: `mean`, `low`, `high`."""
     regret: Regret
     """Of the advised one."""
+    searched: int = field(metadata=documents.named("configurations"))
+    """How many configurations there are."""
+    ranking: tuple[Entry, ...]
+    """By estimate, the advised one first."""
     baselines: tuple[Baseline, ...]
-    warnings: tuple[str, ...]
     notes: tuple[str, ...]
-    inputs: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def configuration(self) -> dict[str, dict[str, int]]:
-        """The advised one: per kind, `pes` that take part and `procs` on each of them."""
-        return self.named(self.ranking[0])
-
-    @property
-    def estimate_s(self) -> dict[str, float]:
-        """Of the advised one: `mean`, `low`, `high`."""
-        return self.estimate_at(0)
-
-    def named(self, allocation: Allocations) -> dict[str, dict[str, int]]:
-        """A configuration by kind, those of the model that are not used too."""
-        return configuration_dict(allocation, tuple(self.kinds), self.known)
-
-    def estimate_at(self, place: int) -> dict[str, float]:
-        """Estimate of the configuration at a place of the ranking."""
-        return self.estimates.at(place)
+    warnings: tuple[str, ...]
+    provenance: Provenance
+    hostfiles: tuple[str, ...] | None = field(default=None, metadata=documents.SPARE)
+    commands: str = field(default="", metadata=documents.SPARE)
+    """How these are used."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {
-            "format": 1,
-            "command": "advise",
-            "size": self.size,
-            "level": self.level,
-            "kinds": {name: {"pes": pes, "most": most} for name, (pes, most) in self.kinds.items()},
-            "best": self.configuration,
-            "processes": int(processes_of(self.ranking[:1])[0]),
-            "estimate_s": self.estimate_s,
-            "regret": vars(self.regret),
-            "configurations": self.searched,
-            "ranking": [
-                {
-                    "configuration": self.named(allocation),
-                    "processes": count,
-                    "estimate_s": self.estimate_at(place),
-                    "p_best": float(self.p_best[place]) if place < self.p_best.size else 0.0,
-                    "warnings": list(self.estimates.warnings[place]),
-                }
-                for place, (allocation, count) in enumerate(
-                    zip(self.ranking, processes_of(self.ranking).tolist(), strict=True)
-                )
-            ],
-            "baselines": [
-                {
-                    "name": one.name,
-                    "configuration": self.named(one.allocation),
-                    "estimate_s": one.estimate_s,
-                    "times_longer": one.times_longer,
-                }
-                for one in self.baselines
-            ],
-            "notes": list(self.notes),
-            "warnings": list(self.warnings),
-            "provenance": provenance.provenance(inputs=self.inputs),
-        }
+        return documents.by_field(self)
 
     def _repr_html_(self) -> str:
-        return page(self.to_dict())
+        return page(self)
 
 
 def advise_allocation(
@@ -261,20 +235,30 @@ def advise_allocation(
     expected, risk, p_best = regrets(members_s)
     names, own = tuple(kinds), model.estimate(size, shortlist[:1]).warnings[0]
     doubts = [*fitted.warnings, *own, *_near(names, ranking, members_s)]
+    estimates = model.estimate(size, space.wide(listed), level=level)
+
+    def named(one: Allocations) -> Counts:
+        return configuration_dict(one, names, model.kinds)
+
+    chances = [*p_best.tolist(), *[0.0] * len(listed)]
+    entries = tuple(
+        Entry(named(one), processes, estimates.at(place), chances[place], tuple(estimates.warnings[place]))
+        for place, (one, processes) in enumerate(zip(listed, processes_of(listed).tolist(), strict=True))
+    )
     return ProcessCountAdvice(
-        kinds=dict(kinds),
-        known=tuple(model.kinds),
         size=size,
         level=level,
-        ranking=listed,
-        estimates=model.estimate(size, space.wide(listed), level=level),
-        searched=space.count,
-        p_best=p_best[: listed.shape[0]],
+        kinds={name: {"pes": pes, "most": most} for name, (pes, most) in kinds.items()},
+        configuration=entries[0].configuration,
+        processes=entries[0].processes,
+        estimate_s=entries[0].estimate_s,
         regret=Regret(float(expected[0]), float(risk[0]), float(p_best[0])),
-        baselines=baselines_of(space, ranking[0], level),
-        warnings=tuple(dict.fromkeys(doubts)),
+        searched=space.count,
+        ranking=entries,
+        baselines=baselines_of(space, ranking[0], level, named),
         notes=tuple(_notes(space, len(found), best, None if top else len(listed))),
-        inputs=dict(inputs or {}),
+        warnings=tuple(dict.fromkeys(doubts)),
+        provenance=Provenance.of(None, inputs),
     )
 
 
@@ -294,7 +278,7 @@ def _notes(space: Space, looked_at: int, best: Allocations | None, listed: int |
     """What was left out, of the ranking too where nobody asked for a part of it, and why not the least estimate."""
     lines = []
     if best is not None:
-        lines.append(f"fewer processes than {configuration_text(best, tuple(space.kinds))}: {WHY}")
+        lines.append(f"fewer processes than {configuration_text(configuration_dict(best, tuple(space.kinds)))}: {WHY}")
     every, complete = space.every
     if complete and looked_at < len(every):
         lines.append(
@@ -315,7 +299,7 @@ Hosts = Mapping[str, Sequence[str]]
 
 
 def check_kinds(kinds: Mapping[str, tuple[int, int]], hosts: Hosts | None) -> None:
-    """Refuse hosts that no host file can name, before anything is looked for; see `layout_of_advice`.
+    """Refuse hosts that no host file can name, or other numbers of them than PEs can be spread over.
 
     `kinds`: PEs of each kind, and the most processes on one.
     `hosts`: none: each PE is a host of its own, named after its kind.
@@ -341,24 +325,17 @@ def _fault(name: str, count: int, named: Sequence[str]) -> str | None:
 def layout_of_advice(advice: ProcessCountAdvice, hosts: Hosts | None = None) -> Layout:
     """The ranks of the advised configuration, those of a PE side by side; without hosts, each PE is one, by its name.
 
-    Raises ScenarioError if a kind that takes part has no host, or more or other hosts than its PEs can be spread over.
+    `hosts`: see `check_kinds`.
     """
-    ranks, faults = [], []
+    ranks = list[Rank]()
     for name, part in advice.configuration.items():
-        if not part["pes"]:
-            continue
-        count = advice.kinds[name][0]
-        own = [name] if count == 1 else [f"{name}{number}" for number in range(1, count + 1)]
-        named = own if hosts is None else list(hosts.get(name, ()))
-        if fault := _fault(name, count, named):
-            faults.append(fault)
-            continue
-        each = count // len(named)
-        for pe in range(part["pes"]):
-            ranks += [Rank(named[pe // each], f"{name}{pe + 1}", None, 0, 0)] * part["procs"]
-    if faults:
-        raise ScenarioError(faults)
-    check_hosts((rank.host for rank in ranks), "--hosts")
+        if part["pes"]:
+            count = advice.kinds[name]["pes"]
+            own = [name] if count == 1 else [f"{name}{number}" for number in range(1, count + 1)]
+            named = own if hosts is None else hosts[name]
+            each = count // len(named)
+            for pe in range(part["pes"]):
+                ranks += [Rank(named[pe // each], f"{name}{pe + 1}", None, 0, 0)] * part["procs"]
     return Layout("", tuple(ranks))
 
 

@@ -15,6 +15,8 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Allocations = NDArray[np.int64]
 """(allocation, kind, 2): PEs that take part, and processes on each of them; both 0 for a kind that takes no part."""
+Counts = Mapping[str, Mapping[str, int]]
+"""A configuration: per kind, `pes` that take part and `procs` on each of them."""
 MOST_CONFIGURATIONS = 10_000
 """More than these are thinned out."""
 WORTH, DOUBTED = 0.005, 0.04
@@ -163,6 +165,15 @@ def _near(most: int, here: int) -> list[int]:
 def processes_of(allocations: Allocations) -> Allocations:
     """Processes of each configuration; (n,)."""
     return np.asarray(allocations.prod(axis=2).sum(axis=1))
+
+
+def configuration_dict(allocation: Allocations, kinds: Sequence[str], known: Sequence[str] = ()) -> Counts:
+    """A configuration of kinds; known kinds that are not among these take no part."""
+    found = {
+        name: {"pes": int(pes), "procs": int(each)}
+        for name, (pes, each) in zip(kinds, allocation.tolist(), strict=True)
+    }
+    return found | {name: {"pes": 0, "procs": 0} for name in known if name not in found}
 
 
 def fewest_of_near(behind: Floats, sd: Floats, processes: Allocations) -> int:

@@ -1,13 +1,15 @@
 """How an advice on process counts is said: configurations as data and as text, the sentence, tables, a page."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from advisor import wording
-from advisor.advise.process_counts.search import Allocations
+from advisor.advise.process_counts.search import Counts
 from simulator import notebook, plots
 
-Document = Mapping[str, Any]
+if TYPE_CHECKING:
+    from advisor.advise.process_counts.advice import Baseline, ProcessCountAdvice
+
 TOP = 10
 """Configurations that a table shows if nothing else is asked for."""
 SHOWN = 0.005
@@ -21,130 +23,112 @@ BASELINES = {
 """What the names mean."""
 
 
-def configuration_dict(
-    allocation: Allocations, kinds: Sequence[str], known: Sequence[str] = ()
-) -> dict[str, dict[str, int]]:
-    """Per kind, `pes` that take part and `procs` on each of them; known kinds that are not among these take no part."""
-    found = {
-        name: {"pes": int(pes), "procs": int(each)}
-        for name, (pes, each) in zip(kinds, allocation.tolist(), strict=True)
-    }
-    return found | {name: {"pes": 0, "procs": 0} for name in known if name not in found}
-
-
-def configuration_text(configuration: Allocations | Document, kinds: Sequence[str] = ()) -> str:
+def configuration_text(configuration: Counts) -> str:
     """`fast 1x2 + slow 3x1`: PEs times processes on each, of the kinds that take part."""
-    if not isinstance(configuration, Mapping):
-        configuration = configuration_dict(configuration, kinds)
     used = {name: part for name, part in configuration.items() if part["pes"]}
     return " + ".join(f"{wording.clean(name)} {part['pes']}x{part['procs']}" for name, part in used.items())
 
 
-def sentence(document: Document) -> str:
+def sentence(advice: "ProcessCountAdvice") -> str:
     """What to do, how long it takes, and what that gains over one process on every PE."""
     parts = []
-    for name, part in document["best"].items():
+    for name, part in advice.configuration.items():
         if part["pes"]:
-            there = document["kinds"][name]["pes"]
+            there = advice.kinds[name]["pes"]
             several = f"each of {part['pes']} " if part["pes"] > 1 else "one " if there > 1 else ""
             parts.append((part["procs"], f"{several}{wording.clean(name)}"))
     first, *rest = parts
     what = f"{first[0]} process{'es' if first[0] > 1 else ''} on {first[1]}"
     more = [f"{each} on {where}" for each, where in rest]
     what = " and ".join([", ".join([what, *more[:-1]]), *more[-1:]])
-    found = document["estimate_s"]
+    found = advice.estimate_s
     known = len({wording.duration(found[end]) for end in ("low", "mean", "high")}) == 1
-    return (
-        f"Run {what}: {wording.duration(found['mean'])}{'' if known else f' ({_interval(found)})'}{_gained(document)}"
-    )
+    return f"Run {what}: {wording.duration(found['mean'])}{'' if known else f' ({_interval(found)})'}{_gained(advice)}"
 
 
-def _interval(entry: Document) -> str:
-    return f"{wording.duration(entry['low'])} to {wording.duration(entry['high'])}"
+def _interval(estimate_s: Mapping[str, float]) -> str:
+    return f"{wording.duration(estimate_s['low'])} to {wording.duration(estimate_s['high'])}"
 
 
-def _gained(document: Document) -> str:
-    plain = next((one for one in document["baselines"] if one["name"] == "one-per-pe"), None)
+def _gained(advice: "ProcessCountAdvice") -> str:
+    plain = next((one for one in advice.baselines if one.name == "one-per-pe"), None)
     if plain is None:
         return ""
     meaning = BASELINES["one-per-pe"]
-    if plain["configuration"] == document["best"]:
+    if plain.configuration == advice.configuration:
         return f", which is {meaning}"
-    if plain["times_longer"] is None:
+    if plain.times_longer is None:
         return f"; {meaning} cannot be estimated or does not fit"
-    saved = 1 - 1 / plain["times_longer"]["mean"]
+    saved = 1 - 1 / plain.times_longer["mean"]
     if abs(saved) < SHOWN:
         return f", as long as {meaning}"
     return f", {100 * abs(saved):.0f} % {'less' if saved >= 0 else 'more'} than {meaning}"
 
 
-def render_choice(document: Document, *, top: int = TOP) -> str:
+def render_choice(advice: "ProcessCountAdvice", *, top: int = TOP) -> str:
     """The whole advice for a terminal: sentence, ranking, baselines, notes and warnings."""
-    return "\n".join(_lines(document, top))
+    return "\n".join(_lines(advice, top))
 
 
-def _lines(document: Document, top: int) -> Iterator[str]:
-    yield sentence(document)
+def _lines(advice: "ProcessCountAdvice", top: int) -> Iterator[str]:
+    yield sentence(advice)
     yield ""
-    ranking = document["ranking"][:top]
-    width = max(len(configuration_text(entry["configuration"])) for entry in [*ranking, *document["baselines"]])
-    interval = f"{100 * document['level']:g} % interval"
+    ranking = advice.ranking[:top]
+    every = [*(one.configuration for one in ranking), *(one.configuration for one in advice.baselines)]
+    width = max(map(len, map(configuration_text, every)))
+    interval = f"{100 * advice.level:g} % interval"
     yield f"{'configuration':<{width}}{'P':>7}{'estimate':>12}   {interval:<26}{'best':>6}"
     for entry in ranking:
-        found = entry["estimate_s"]
+        found = entry.estimate_s
         yield (
-            f"{configuration_text(entry['configuration']):<{width}}{entry['processes']:>7}"
-            f"{wording.duration(found['mean']):>12}   {_interval(found):<26}{wording.probability(entry['p_best']):>6}"
+            f"{configuration_text(entry.configuration):<{width}}{entry.processes:>7}"
+            f"{wording.duration(found['mean']):>12}   {_interval(found):<26}{wording.probability(entry.p_best):>6}"
         )
-    if document["configurations"] > len(ranking):
-        yield f"... of {document['configurations']:,} configurations".replace(",", " ")
+    if advice.searched > len(ranking):
+        yield f"... of {advice.searched:,} configurations".replace(",", " ")
     yield ""
-    yield from _baseline_lines(document, width)
-    regret = document["regret"]
+    yield from _baseline_lines(advice, width)
+    regret = advice.regret
     yield (
-        f"regret: {100 * regret['expected']:.1f} % expected, {100 * regret['risk']:.1f} % in the worst case of 20; "
-        f"a chance of {wording.probability(regret['p_best'])} to be the best"
+        f"regret: {100 * regret.expected:.1f} % expected, {100 * regret.risk:.1f} % in the worst case of 20; "
+        f"a chance of {wording.probability(regret.p_best)} to be the best"
     )
-    yield from (f"note: {line}" for line in document["notes"])
-    yield from (f"warning: {line}" for line in document["warnings"])
+    yield from (f"note: {line}" for line in advice.notes)
+    yield from (f"warning: {line}" for line in advice.warnings)
 
 
-def _baseline_lines(document: Document, width: int) -> Iterator[str]:
-    same: dict[str, list[Document]] = {}
-    for entry in document["baselines"]:
-        same.setdefault(configuration_text(entry["configuration"]), []).append(entry)
+def _baseline_lines(advice: "ProcessCountAdvice", width: int) -> Iterator[str]:
+    same: dict[str, list[Baseline]] = {}
+    for entry in advice.baselines:
+        same.setdefault(configuration_text(entry.configuration), []).append(entry)
     for text, entries in same.items():
-        found, longer = entries[0]["estimate_s"], entries[0]["times_longer"]
+        found, longer = entries[0].estimate_s, entries[0].times_longer
         seconds = f"{'-':>12}   not estimated, or memory does not hold it"
-        if found is not None:
+        if found is not None and longer is not None:
             seconds = f"{wording.duration(found['mean']):>12}   {longer['mean']:.2f} times as long"
-        names = "; ".join(BASELINES.get(entry["name"], str(entry["name"])) for entry in entries)
+        names = "; ".join(BASELINES.get(entry.name, entry.name) for entry in entries)
         yield f"{text:<{width}}{'':>7}{seconds}: {names}"
     yield ""
 
 
-def _picture(document: Document) -> str:
+def _picture(advice: "ProcessCountAdvice") -> str:
     """What is advised and the baselines, by their estimates."""
-    entries = [{"name": "advised", "estimate_s": document["estimate_s"]}, *document["baselines"]]
-    rows = [
-        plots.Makespan(one["name"], took["mean"], (took["low"], took["high"]))
-        for one in entries
-        if (took := one["estimate_s"]) is not None
-    ]
+    every = [("advised", advice.estimate_s), *((one.name, one.estimate_s) for one in advice.baselines)]
+    rows = [plots.Makespan(name, took["mean"], (took["low"], took["high"])) for name, took in every if took is not None]
     return plots.makespans(rows, "advised", mark="advised").svg()
 
 
-def page(document: Document) -> str:
+def page(advice: "ProcessCountAdvice") -> str:
     """The advice for a notebook."""
     rows = [
         {
-            "configuration": configuration_text(entry["configuration"]),
-            "P": entry["processes"],
-            "estimate (s)": entry["estimate_s"]["mean"],
-            "low (s)": entry["estimate_s"]["low"],
-            "high (s)": entry["estimate_s"]["high"],
+            "configuration": configuration_text(entry.configuration),
+            "P": entry.processes,
+            "estimate (s)": entry.estimate_s["mean"],
+            "low (s)": entry.estimate_s["low"],
+            "high (s)": entry.estimate_s["high"],
         }
-        for entry in document["ranking"][:TOP]
+        for entry in advice.ranking[:TOP]
     ]
-    table = notebook.table(rows, count=len(document["ranking"]))
-    return notebook.page(sentence(document), _picture(document), table, warnings=document["warnings"])
+    table = notebook.table(rows, count=len(advice.ranking))
+    return notebook.page(sentence(advice), _picture(advice), table, warnings=advice.warnings)
