@@ -303,16 +303,6 @@ def _of_hosts(wish: ClusterWish, measured: MeasuredCluster) -> list[str]:
             f"speeds of {names} are those while all hosts compute: {worst} then keeps {least[worst]:.0%} of the speed "
             "that it has alone, as hosts do that share a cache or a memory"
         )
-    systems: dict[str, list[str]] = {}
-    for host in measured.hosts:
-        if not host.at_work_s:
-            systems.setdefault(host.about.boot or host.name, []).append(host.name)
-    lines += [
-        f"{', '.join(names[:4])}{' and more' * (len(names) > 4)} run under one kernel, as containers do: "
-        "what they lose to each other is not known"
-        for names in systems.values()
-        if len(names) > 1
-    ]
     for host in measured.hosts:
         left = [f"cpu {one.cpu} {one.mean:.0%}" for one in host.available if one.mean < ALL_OF_IT]
         if left:

@@ -125,8 +125,6 @@ class Ran:
     largest_gain: float | None = None
     """What is possible at most beside the load."""
     kernels: tuple[KernelSpeeds, ...] = ()
-    notes: tuple[str, ...] = ()
-    """What else was seen of speeds."""
 
 
 def cluster_result(answer: Answer, asked: Asked, exports: Sequence[str], ran: Ran) -> ClusterResult:
@@ -166,7 +164,6 @@ def result_of(answer: Answer, folder: Path, ran: Ran, **said: Any) -> ClusterRes
         network=answer.network,
         messages=MessageTimes.of(scenario.platform.network.uniform_model) if alone else None,
         kernels=ran.kernels,
-        notes=ran.notes,
         load=ran.load,
         shares=shares_of(scenario, now, best),
         timelines=timelines(scenario, made.runs, shown, replication=replication_near(made.runs, best.name)),

@@ -13,7 +13,7 @@ from advisor.verification.applications import Beside, CommandRuns, ProgramRuns
 from advisor.verification.check import Verified, VerifyPlan
 from advisor.verification.check import verify as run_plan
 from advisor.verification.interleaved import Verification
-from advisor.verification.pieces import Piece, Tried, correct
+from advisor.verification.pieces import Tried, correct
 from advisor.verification.places import Places, Seat
 from simulator import ApportionError, Configuration, Scenario, files, run
 from simulator.calibration import About, Budget, CommandRanks, FarRanks, Host, RealRun
@@ -100,8 +100,6 @@ class RealPieces:
     left_s: float = 0.0
     beside_s: float = 0.0
     """What a run took besides its makespan, on average: distributing, checking; 0 before the first."""
-    found: tuple[Piece, ...] = ()
-    """What each PE attained in all runs so far, and what was measured of it."""
 
     def __post_init__(self) -> None:
         self.left_s = self.wish.pieces * self.wish.budget_s
@@ -135,7 +133,6 @@ class RealPieces:
         tried = [Tried(one, runs) for one, runs in self.runs.items()]
         asked = replace(scenario, application=piece.application)
         corrected = correct(scenario, asked, tried)
-        self.found = corrected.pieces
         files.write_json(self.folder / "pieces.json", corrected.to_dict(tried))
         return corrected.scenario, [*lines, *corrected.lines]
 

@@ -1,7 +1,7 @@
 """The loop in small, on this machine: a cluster of one host, beside a load of ours; then real runs and a report."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from advisor import wording
 from advisor.advise.recommendation import Recommendation
 from advisor.cluster import Answer, ClusterWish, advise_cluster, this_host
 from advisor.cluster.answer import Ran, result_of
@@ -21,7 +20,6 @@ from advisor.report.html import render_page
 from advisor.results import Provenance
 from advisor.verification.check import verified_of
 from advisor.verification.interleaved import Loads, Verification, even_starts, run_interleaved
-from advisor.verification.pieces import Piece
 from advisor.verification.residuals import bias_of, residuals
 from simulator import (
     Configuration,
@@ -47,7 +45,6 @@ from simulator.calibration import (
     MeasuredCluster,
     MeasuredHost,
     Measurement,
-    NeighboursModel,
     first_speed,
     keep_calibration,
     learnt_drift,
@@ -170,16 +167,16 @@ def _loop(state: Quickstart, host: Host, about: About, competitor: Competitor) -
         files.write_text(state.folder / "scenario.yaml", dump_scenario(scenario, traces=traces))
     with state.stage("verify"):
         verification = _verified(state, answer, host, about, competitor)
-    return _written(state, replace(answer, scenario=scenario), verification, pieces.found)
+    return _written(state, replace(answer, scenario=scenario), verification)
 
 
-def _written(state: Quickstart, answer: Answer, verification: Verification, pieces: tuple[Piece, ...]) -> ClusterResult:
+def _written(state: Quickstart, answer: Answer, verification: Verification) -> ClusterResult:
     """The result and its page."""
     state.on_progress("report", 0.97)
     inputs = {name: files.digest_of(state.folder / name) for name in ("load.csv", "scenario.yaml")}
     machine = answer.measured.hosts[0].about.machine
     result = result_of(
-        *(answer, state.folder.resolve(), seen(answer, verification, pieces, state.trace)),
+        *(answer, state.folder.resolve(), seen(answer, verification, state.trace)),
         budget_s=state.budget_s,
         seconds=state.seconds | {"total": round(state.spent_s, 3)},
         line="",
@@ -289,7 +286,7 @@ def left_beside(left: LoadTrace, trace: LoadTrace) -> LoadTrace:
     return LoadTrace(times, others * availability(ours, "fair"), trace.end_s)
 
 
-def seen(answer: Answer, verification: Verification, pieces: Sequence[Piece], trace: LoadTrace) -> Ran:
+def seen(answer: Answer, verification: Verification, trace: LoadTrace) -> Ran:
     """What ran beside the load, every configuration in the order in which they took turns."""
     made, host = answer.recommendation, answer.measured.hosts[0]
     scenario, named = answer.scenario, {one.name: one for one in made.candidates}
@@ -312,7 +309,6 @@ def seen(answer: Answer, verification: Verification, pieces: Sequence[Piece], tr
         load=MeasuredLoad(pes[-1].name, rule, times, predicted_share, share),
         largest_gain=(len(pes) - 1 + share) / (len(pes) * share),
         kernels=tuple(_kernels(host, scenario)),
-        notes=(*_neighbours(host, scenario), *_attained(pieces)),
     )
 
 
@@ -340,28 +336,3 @@ def _warnings(answer: Answer) -> list[str]:
     for one in (host.speed, *host.others.values()):
         found += [line for line in one["warnings"] if not line.startswith("shape: ") and ": unstable: " not in line]
     return found
-
-
-def _attained(pieces: Sequence[Piece]) -> list[str]:
-    """What real pieces of the application said of speeds."""
-    off = [f"{one.pe} {wording.signed_percent(one.difference_percent)}" for one in pieces]
-    said = f"Real pieces of the application attained more (+) or less than the band says: {', '.join(off)}."
-    return [said] if off else []
-
-
-def _neighbours(host: MeasuredHost, scenario: Scenario) -> list[str]:
-    """What PEs were seen to lose to each other, or up to which loss none was seen."""
-    if host.neighbours is None:
-        why = "; ".join(host.notes) or "one PE has no neighbour"
-        return [f"What PEs lose to each other was not measured: {why}."]
-    model, pes = NeighboursModel.of(host.neighbours, "neighbours"), len(scenario.platform.pes)
-    if not model.domains:
-        beyond = ", ".join(f"{level} {100 * most:.1f} %" for level, most in model.beyond.items() if most is not None)
-        return [f"No PE was seen to slow another down by more than can be measured here: {beyond}."] if beyond else []
-    n = int(scenario.application.parameters["n"])
-    known = KERNEL in model.kernels
-    kept = model.together_share(KERNEL, matmul.problem_size(n, n // pes), pes) if known else None
-    names = ", ".join(sorted({domain.kind for domain in model.sharing}))
-    return [
-        f"PEs slow each other down ({names}): {KERNEL} on all of them keeps {wording.percent(kept, 1)} of its speed."
-    ]

@@ -109,8 +109,6 @@ class ClusterResult:
     network: str
     messages: MessageTimes | None
     kernels: tuple[KernelSpeeds, ...]
-    notes: tuple[str, ...]
-    """What else was seen of speeds."""
     load: MeasuredLoad | None
     shares: tuple[Share, ...]
     """What each PE gets, and what it can do."""
@@ -259,7 +257,7 @@ def _speeds(result: ClusterResult) -> Iterator[blocks.Block]:
     noisy, count = _noisy(result), len(_points(result))
     stable = "Every point is stable: the 95 % interval of its median is as narrow as was asked for."
     unstable = f"{noisy} of {wording.counted(count, 'point')} not stable: their medians are known less well."
-    said = tuple(blocks.Text(line, quiet=True) for line in (unstable if noisy else stable, *result.notes))
+    said = (blocks.Text(unstable if noisy else stable, quiet=True),)
     yield blocks.SideBySide(figure, said)
 
 

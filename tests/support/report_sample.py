@@ -41,7 +41,6 @@ def sample_document(*, pes: int = 2) -> dict[str, Any]:
         "hosts": [],
         "lost": {},
         "network": "one host",
-        "notes": ["What PEs lose to each other was not measured: one PE has no neighbour."],
         "kernels": [_kernel(draw, kernel, pe, pes) for kernel in ("dgemm", "matmul") for pe in range(pes)],
         "load": {
             "pe": f"core{pes - 1}",
@@ -147,7 +146,6 @@ def cluster_document() -> dict[str, Any]:
             "network": "one switch",
             "messages": None,
             "kernels": [],
-            "notes": [],
             "load": None,
             "verification": [],
             "line": "mpirun -n 4 ./app",
