@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from advisor.advise.partition.methods import partition
     from advisor.advise.partition.result import Partition
     from advisor.advise.partition.speeds_file import read_speeds
-    from advisor.advise.process_counts.advice import ProcessCountAdvice, advise_allocation
+    from advisor.advise.process_counts.advice import advise_allocation
+    from advisor.advise.process_counts.answer import ProcessCountAdvice
     from advisor.advise.recommendation import Recommendation, recommend
     from advisor.figures import plot
     from advisor.whatif.asking import WhatIf, what_if

@@ -244,8 +244,8 @@ def _counted(model: Path, counts: Counts, shown: Shown, written: Written) -> Non
         host_files,
         layout_of_advice,
     )
+    from advisor.advise.process_counts.answer import render_choice
     from advisor.advise.process_counts.search import Limits, parse_hosts, parse_kinds, parse_memory
-    from advisor.advise.process_counts.wording import render_choice
 
     if counts.kinds is None or counts.size is None:
         raise ScenarioError(f"{model} has runs; add --kinds and --size, such as --kinds fast:1:4 --size 6400")

@@ -235,8 +235,7 @@ def _show_answer(path: Path, document: dict[str, Any]) -> None:
     from advisor.report.pages import page_of, read_answer
 
     if document["command"] == "advise" and "estimate_s" in document:  # of numbers of processes, by runs of a program
-        from advisor.advise.process_counts.advice import FORMAT, ProcessCountAdvice
-        from advisor.advise.process_counts.wording import render_choice
+        from advisor.advise.process_counts.answer import FORMAT, ProcessCountAdvice, render_choice
 
         advice = documents.read_format(ProcessCountAdvice, document, path, newest=FORMAT, writer="apportion advise")
         show_result(document | {"command": "show", "shown": "advise"}, f"{render_choice(advice)}\n")

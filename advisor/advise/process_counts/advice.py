@@ -1,8 +1,6 @@
 """The advice: which PEs should take part with how many processes each, by a model fitted to measured runs."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +16,14 @@ from advisor.advise.export.hosts import (
 )
 from advisor.advise.export.layout import check_hosts
 from advisor.advise.kinds import Kind
+from advisor.advise.process_counts.answer import (
+    BASELINES,
+    Baseline,
+    Entry,
+    ProcessCountAdvice,
+    Regret,
+    configuration_text,
+)
 from advisor.advise.process_counts.search import (
     Allocations,
     Counts,
@@ -29,9 +35,8 @@ from advisor.advise.process_counts.search import (
     fewest_of_near,
     processes_of,
 )
-from advisor.advise.process_counts.wording import BASELINES, configuration_text, page
 from advisor.results import Provenance
-from simulator import ScenarioError, documents, ties
+from simulator import ScenarioError, ties
 from simulator.calibration import AllocationFit
 
 # What a configuration may cost more than the best, over equally likely truths.
@@ -39,18 +44,6 @@ from simulator.calibration import AllocationFit
 
 RISK = 0.95
 """Quantile of regret that is called its risk."""
-
-
-@dataclass(frozen=True)
-class Regret:
-    """How much slower a configuration may be than the best of the shortlist, over the model's members."""
-
-    expected: float
-    """Mean, as a share."""
-    risk: float
-    """95 % quantile, as a share."""
-    p_best: float
-    """Chance that no other is faster."""
 
 
 def regrets(members_s: Floats) -> tuple[Floats, Floats, Floats]:
@@ -100,18 +93,6 @@ def _near(names: Sequence[str], ranking: Allocations, members_s: Floats) -> list
 # What one would do without a model, with its estimate and how much longer it takes.
 
 
-@dataclass(frozen=True)
-class Baseline:
-    """A naive configuration to compare the advised one with."""
-
-    name: str
-    configuration: Counts
-    estimate_s: Mapping[str, float] | None
-    """`mean`, `low`, `high`; None where memory does not hold it or the model does not know it."""
-    times_longer: Mapping[str, float] | None
-    """Times as long as the advised one: by the estimates, and the interval over the model's members, paired."""
-
-
 def baselines_of(
     space: Space, advised: Allocations, level: float, named: Callable[[Allocations], Counts]
 ) -> tuple[Baseline, ...]:
@@ -146,59 +127,6 @@ LISTED = 1000
 """Configurations that the ranking holds if nothing else is asked for."""
 SHORTLIST = 100
 """Best by estimate: regret is of these."""
-
-
-FORMAT = 1
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A configuration of the ranking."""
-
-    configuration: Counts
-    processes: int
-    estimate_s: Mapping[str, float]
-    p_best: float
-    """Chance to be the best, of the first hundred."""
-    warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProcessCountAdvice:
-    """Which configuration to run, and by how much it is better than others."""
-
-    format: int = FORMAT
-    command: str = "advise"
-    size: float
-    level: float
-    """Probability of the intervals."""
-    kinds: Mapping[str, Mapping[str, int]]
-    """What may be used, `pes` and the `most` processes on one; a kind of the model that is not named is not used."""
-    configuration: Counts = field(metadata=documents.named("best"))
-    """The advised one, of all kinds of the model."""
-    processes: int
-    estimate_s: Mapping[str, float]
-    """Of the advised one: `mean`, `low`, `high`."""
-    regret: Regret
-    """Of the advised one."""
-    searched: int = field(metadata=documents.named("configurations"))
-    """How many configurations there are."""
-    ranking: tuple[Entry, ...]
-    """By estimate, the advised one first."""
-    baselines: tuple[Baseline, ...]
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
-    provenance: Provenance
-    hostfiles: tuple[str, ...] | None = field(default=None, metadata=documents.SPARE)
-    commands: str = field(default="", metadata=documents.SPARE)
-    """How these are used."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return documents.by_field(self)
-
-    def _repr_html_(self) -> str:
-        return page(self)
 
 
 def advise_allocation(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from advisor.advise.process_counts.advice import advise_allocation, regrets
+from advisor.advise.process_counts.answer import configuration_text, sentence
 from advisor.advise.process_counts.search import Limits
-from advisor.advise.process_counts.wording import configuration_text, sentence
 from simulator import ScenarioError
 from tests.support.known_models import KnownModel, fit_of
 

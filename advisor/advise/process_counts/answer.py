@@ -1,14 +1,13 @@
-"""How an advice on process counts is said: configurations as data and as text, the sentence, tables, a page."""
+"""What an advice on process counts answers, as data, and how it is said: a sentence, tables, a page."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import Any
 
 from advisor import wording
 from advisor.advise.process_counts.search import Counts
-from simulator import notebook, plots
-
-if TYPE_CHECKING:
-    from advisor.advise.process_counts.advice import Baseline, ProcessCountAdvice
+from advisor.results import Provenance
+from simulator import documents, notebook, plots
 
 TOP = 10
 """Configurations that a table shows if nothing else is asked for."""
@@ -23,13 +22,90 @@ BASELINES = {
 """What the names mean."""
 
 
+@dataclass(frozen=True)
+class Regret:
+    """How much slower a configuration may be than the best of the shortlist, over the model's members."""
+
+    expected: float
+    """Mean, as a share."""
+    risk: float
+    """95 % quantile, as a share."""
+    p_best: float
+    """Chance that no other is faster."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A naive configuration to compare the advised one with."""
+
+    name: str
+    configuration: Counts
+    estimate_s: Mapping[str, float] | None
+    """`mean`, `low`, `high`; None where memory does not hold it or the model does not know it."""
+    times_longer: Mapping[str, float] | None
+    """Times as long as the advised one: by the estimates, and the interval over the model's members, paired."""
+
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A configuration of the ranking."""
+
+    configuration: Counts
+    processes: int
+    estimate_s: Mapping[str, float]
+    p_best: float
+    """Chance to be the best, of the first hundred."""
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessCountAdvice:
+    """Which configuration to run, and by how much it is better than others."""
+
+    format: int = FORMAT
+    command: str = "advise"
+    size: float
+    level: float
+    """Probability of the intervals."""
+    kinds: Mapping[str, Mapping[str, int]]
+    """What may be used, `pes` and the `most` processes on one; a kind of the model that is not named is not used."""
+    configuration: Counts = field(metadata=documents.named("best"))
+    """The advised one, of all kinds of the model."""
+    processes: int
+    estimate_s: Mapping[str, float]
+    """Of the advised one: `mean`, `low`, `high`."""
+    regret: Regret
+    """Of the advised one."""
+    searched: int = field(metadata=documents.named("configurations"))
+    """How many configurations there are."""
+    ranking: tuple[Entry, ...]
+    """By estimate, the advised one first."""
+    baselines: tuple[Baseline, ...]
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    provenance: Provenance
+    hostfiles: tuple[str, ...] | None = field(default=None, metadata=documents.SPARE)
+    commands: str = field(default="", metadata=documents.SPARE)
+    """How these are used."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return documents.by_field(self)
+
+    def _repr_html_(self) -> str:
+        return page(self)
+
+
 def configuration_text(configuration: Counts) -> str:
     """`fast 1x2 + slow 3x1`: PEs times processes on each, of the kinds that take part."""
     used = {name: part for name, part in configuration.items() if part["pes"]}
     return " + ".join(f"{wording.clean(name)} {part['pes']}x{part['procs']}" for name, part in used.items())
 
 
-def sentence(advice: "ProcessCountAdvice") -> str:
+def sentence(advice: ProcessCountAdvice) -> str:
     """What to do, how long it takes, and what that gains over one process on every PE."""
     parts = []
     for name, part in advice.configuration.items():
@@ -50,7 +126,7 @@ def _interval(estimate_s: Mapping[str, float]) -> str:
     return f"{wording.duration(estimate_s['low'])} to {wording.duration(estimate_s['high'])}"
 
 
-def _gained(advice: "ProcessCountAdvice") -> str:
+def _gained(advice: ProcessCountAdvice) -> str:
     plain = next((one for one in advice.baselines if one.name == "one-per-pe"), None)
     if plain is None:
         return ""
@@ -65,12 +141,12 @@ def _gained(advice: "ProcessCountAdvice") -> str:
     return f", {100 * abs(saved):.0f} % {'less' if saved >= 0 else 'more'} than {meaning}"
 
 
-def render_choice(advice: "ProcessCountAdvice", *, top: int = TOP) -> str:
+def render_choice(advice: ProcessCountAdvice, *, top: int = TOP) -> str:
     """The whole advice for a terminal: sentence, ranking, baselines, notes and warnings."""
     return "\n".join(_lines(advice, top))
 
 
-def _lines(advice: "ProcessCountAdvice", top: int) -> Iterator[str]:
+def _lines(advice: ProcessCountAdvice, top: int) -> Iterator[str]:
     yield sentence(advice)
     yield ""
     ranking = advice.ranking[:top]
@@ -97,7 +173,7 @@ def _lines(advice: "ProcessCountAdvice", top: int) -> Iterator[str]:
     yield from (f"warning: {line}" for line in advice.warnings)
 
 
-def _baseline_lines(advice: "ProcessCountAdvice", width: int) -> Iterator[str]:
+def _baseline_lines(advice: ProcessCountAdvice, width: int) -> Iterator[str]:
     same: dict[str, list[Baseline]] = {}
     for entry in advice.baselines:
         same.setdefault(configuration_text(entry.configuration), []).append(entry)
@@ -111,14 +187,14 @@ def _baseline_lines(advice: "ProcessCountAdvice", width: int) -> Iterator[str]:
     yield ""
 
 
-def _picture(advice: "ProcessCountAdvice") -> str:
+def _picture(advice: ProcessCountAdvice) -> str:
     """What is advised and the baselines, by their estimates."""
     every = [("advised", advice.estimate_s), *((one.name, one.estimate_s) for one in advice.baselines)]
     rows = [plots.Makespan(name, took["mean"], (took["low"], took["high"])) for name, took in every if took is not None]
     return plots.makespans(rows, "advised", mark="advised").svg()
 
 
-def page(advice: "ProcessCountAdvice") -> str:
+def page(advice: ProcessCountAdvice) -> str:
     """The advice for a notebook."""
     rows = [
         {
