@@ -28,7 +28,6 @@ STUCK_S = 2.0
 """How long the main thread may stay in machine code once a signal has come."""
 GRACE_S = 15.0
 """How long unwinding may take: a cluster or children are ended in a few seconds, on a busy machine in more."""
-_AGAIN_S = 0.02
 _STANDARD_ERROR = 2
 
 
@@ -49,8 +48,6 @@ class _Ending:
         self.last = threading.Lock()
         self.leaving = 0
         """The thread that ends the process."""
-        self.code = 1
-        """What the process ends with; `finish` is not reached where something fails that nobody foresaw."""
         self.reader: int | None = None
         """Where signals are heard of."""
 
@@ -63,10 +60,9 @@ def begin() -> None:
     for number in SIGNALS:
         if number != _HANG_UP or signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
             signal.signal(number, _heard)  # Ctrl-C also where a script started us in the background
-    sys.unraisablehook = _unraisable
+    sys.unraisablehook = _lost
     sys.stdout = _guarded(sys.stdout, 1, _Output, "replace")
     sys.stderr = _guarded(sys.stderr, _STANDARD_ERROR, _Messages, "backslashreplace")
-    atexit.register(_last)
     _watch()
 
 
@@ -83,20 +79,15 @@ def finish(code: int) -> NoReturn:
         code = 1
     if _state.number:
         _leave()
-    _state.code = code
     sys.stderr.flush()
     signs.make_way()
     sys.stderr = io.StringIO()  # libraries that end with tracebacks
     with contextlib.suppress(RuntimeError):  # or wait
-        late = threading.Timer(GRACE_S, _last)
+        late = threading.Timer(GRACE_S, os._exit, (code,))
         late.daemon = True
         late.start()
-    sys.exit(code)
-
-
-def _last() -> None:
-    """End before the interpreter forgets its handlers: what was registered to be done at exit is done."""
-    os._exit(_state.code)
+    atexit._run_exitfuncs()  # noqa: SLF001 - nothing public does it before the end
+    os._exit(code)  # before the interpreter forgets its handlers
 
 
 def say(line: str) -> None:
@@ -115,15 +106,11 @@ def _heard(number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
 
-def _unraisable(lost: Any) -> None:
-    """An interruption that came where nothing can be raised, as in a destructor, comes again."""
+def _lost(lost: Any) -> None:
+    """An interruption that came where nothing can be raised, as in a destructor, ends all at once."""
     if isinstance(lost.exc_value, KeyboardInterrupt) and _state.number:
-        _state.unwinding.clear()
-        again = threading.Timer(_AGAIN_S, signal.raise_signal, (_state.number,))
-        again.daemon = True
-        again.start()
-    else:
-        sys.__unraisablehook__(lost)
+        _leave()
+    sys.__unraisablehook__(lost)
 
 
 def _watch() -> None:

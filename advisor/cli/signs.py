@@ -6,6 +6,7 @@ printed; in a file there is a line after a second, and further ones ever more se
 """
 
 import os
+import shutil
 import sys
 import threading
 import time
@@ -22,7 +23,6 @@ EVERY_S = 1.0
 MOST_S = 60.0
 """Longest silence in a file."""
 _REDRAW_S = 0.1
-_COLUMNS, _LEAST_COLUMNS = 80, 20
 _ERASE = b"\r\x1b[K"
 _STANDARD_ERROR = 2
 
@@ -107,17 +107,10 @@ def _draw() -> None:
         _state.heard_s = time.monotonic()
         line = f"{_state.text}, {_state.heard_s - _state.begun_s:.0f} s so far"
         if _state.watched:
-            _write(_ERASE + line[: _columns() - 1].encode("utf-8", "replace"))
+            _write(_ERASE + line[: shutil.get_terminal_size().columns - 1].encode("utf-8", "replace"))
         else:
             _write(f"{line}\n".encode("utf-8", "replace"))
         _state.drawn = _state.watched
-
-
-def _columns() -> int:
-    try:
-        return max(_LEAST_COLUMNS, os.get_terminal_size(_STANDARD_ERROR).columns or _COLUMNS)
-    except OSError:
-        return _COLUMNS
 
 
 def _write(text: bytes) -> None:

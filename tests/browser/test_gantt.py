@@ -158,7 +158,7 @@ def test_paper_and_readers_without_scripts_have_the_still_figure(opened):
     assert still.is_visible()
     assert not page.locator(CHART).is_visible()
     bare = opened(java_script_enabled=False)
-    assert bare.get_by_role("img", name="Timeline of one replication").is_visible()
+    assert bare.get_by_role("img", name="Runs one above the other").is_visible()
     assert bare.locator(CHART).count() == 0
     assert bare.get_by_role("table", name="What the predicted makespan of uneven waits for").is_visible()
 
