@@ -44,7 +44,6 @@ LEAST_IN, MOST_IN = 1.0, 40.0
 MOST_BYTES = 2**30
 MOST_POINTS = 24
 """Points of a what-if in a figure of rows."""
-MOST_RANKED = 6
 
 
 @dataclass(frozen=True)
@@ -125,13 +124,12 @@ def _of_document(document: dict[str, Any], path: Path, *, folder: Path) -> Drawa
     if (kind in MODELS and "model" in document) or kind in {"runtime", "neighbours", "process_count"}:
         what, drawings_of = MODELS[kind]
         return Drawable(what, _panels(drawings_of(path)))
-    if kind != "sweep" and command not in COMMANDS and command not in READ:
+    if kind != "sweep" and (command not in READ or "best" in document):  # numbers of processes are a table alone
         raise ScenarioError(f"{path}: this is no result of {WRITERS}; name a folder or a file that one of them wrote")
-    what, counted = "whatif" if kind == "sweep" else command, command == "advise" and "best" in document
-    answer = read_answer(document, path) if command in READ and kind != "sweep" and not counted else document
+    what = "whatif" if kind == "sweep" else command
+    answer = read_answer(document, path) if kind != "sweep" else document
     with files.understood(path, f"apportion {what}"):
-        draw_of = _sweep if kind == "sweep" else _process_counts_advised if counted else COMMANDS.get(command, _of_page)
-        kinds = _panels(draw_of(answer, folder))
+        kinds = _panels((_sweep if kind == "sweep" else COMMANDS.get(command, _of_page))(answer, folder))
     if not kinds:
         raise ScenarioError(
             f"{path}: nothing in this result of {what} can be drawn with an interval; take more replications"
@@ -232,28 +230,8 @@ def _ran_jobs(ran: RanJobs, folder: Path) -> Iterator[plots.Drawing]:
     yield plots.waits({ran.policy.name: pd.read_csv(table)["wait_s"].to_numpy(dtype=float)})
 
 
-def _process_counts_advised(document: Document, _folder: Path) -> Iterator[plots.Drawing]:
-    def row(one: Document) -> plots.Makespan:
-        of_kinds = [
-            f"{given['pes']} {kind} x {given['procs']}" for kind, given in one["configuration"].items() if given["pes"]
-        ]
-        took = one["estimate_s"]
-        return plots.Makespan(one.get("name") or " + ".join(of_kinds), took["mean"], (took["low"], took["high"]))
-
-    ranked = [row(one) for one in document["ranking"][:MOST_RANKED]]
-    rows = [*ranked, *(row(one) for one in document["baselines"] if one["estimate_s"] is not None)]
-    yield plots.makespans(rows, ranked[0].name, level=_level(document), kind="ranking")
-
-
-def _divided(document: Document, _folder: Path) -> Iterator[plots.Drawing]:
-    given = zip(document["names"], document["units"], strict=True)
-    rows, of = simulator.gathered_shares([simulator.Share(name, "", None, units_) for name, units_ in given])
-    yield plots.shares(rows, unit="units", of=of, names=("", str(document["method"])))
-
-
 COMMANDS: Mapping[str, Callable[[Any, Path], Iterator[plots.Drawing]]] = {
     "jobs run": _ran_jobs,
-    "partition": _divided,
     "simulate": _simulated,
 }
 """By the `command` of a document."""

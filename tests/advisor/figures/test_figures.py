@@ -7,7 +7,6 @@ import subprocess
 
 import pytest
 
-from advisor.advise.process_counts.advice import advise_allocation
 from advisor.figures import draw, drawable, plot, read_length
 from advisor.verification.check import Verified
 from simulator import ScenarioError, calibration, shipped
@@ -67,14 +66,10 @@ def words_of(page):
     return [float(side) for side in shape.groups()], [([float(x) for x in box[:4]], box[4]) for box in boxes]
 
 
-def test_a_fitted_allocation_and_its_advice_are_drawn(tmp_path):
+def test_a_fitted_allocation_is_drawn(tmp_path):
     fit = calibration.fit_allocation_table(shipped.path_of("scenarios/tutorial/allocation-runs.csv"))
     calibration.save_allocation_fit(fit, tmp_path / "allocation.json")
     drawn_whole(tmp_path / "allocation.json", tmp_path)
-    advice = advise_allocation(fit, {"fast": (1, 6), "slow": (8, 1)}, 6400.0)
-    (tmp_path / "advice.json").write_text(json.dumps(advice.to_dict()))
-    assert [*drawable(tmp_path / "advice.json").kinds] == ["ranking"]
-    drawn_whole(tmp_path / "advice.json", tmp_path)
 
 
 @pytest.mark.parametrize(
