@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -333,7 +333,8 @@ def _blocks(shown: Sequence[Timeline]) -> Iterator[blocks.Block]:
     many = max(len(one.processes) for one in shown) > MOST_PROCESSES
     said = f"{len(first.processes)} processes{', gathered' if many else ''}"
     caption = f"Simulated run of {first.configuration}; {said}: height: part of a row's processes that compute."
-    still = blocks.Figure(plots.runs([run_rows(first, first.configuration, most=MOST_PROCESSES)]), caption)
+    drawn_run = plots.runs([run_rows(first, first.configuration, most=MOST_PROCESSES)])
+    still = blocks.Figure(replace(drawn_run, title="Timeline of one replication"), caption)
     data = {"timelines": [_widget(one) for one in shown], "moments": first.moments}
     yield still if many else blocks.Widget("gantt", "Timeline", data, (still,))
     for one in shown:

@@ -5,11 +5,9 @@ import re
 
 import pytest
 
-from simulator.experiments.sweep import sweep
 from tests.support.browser import CHROMIUM, PHONE
 from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of, whatif_document
 from tests.support.rendered import render_html
-from tests.support.sweep_points import thread
 
 pytestmark = [
     pytest.mark.browser,
@@ -152,20 +150,3 @@ def test_a_phone_shows_it_without_scrolling_sideways(opened):
         "svg => 11 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
     )
     assert text > 8
-
-
-@pytest.mark.slow
-def test_three_fields_choose_which_two_the_map_shows(browser, tmp_path):
-    plan = plan_of(tmp_path, f"{LINK}=x1,x2", f"{LATENCY}=x1,/2", f"{N}=1600,1700,1800")
-    found = sweep(plan, thread, folder=tmp_path / "out")
-    path = tmp_path / "report.html"
-    path.write_text(render_html(whatif_document(found)), encoding="utf-8")
-    page = browser.new_page()
-    page.goto(path.as_uri())
-    assert page.locator(".map tbody td").count() == 4
-    page.get_by_label("across", exact=True).select_option(label=N)
-    assert page.locator(".map tbody td").count() == 6
-    assert page.evaluate("document.activeElement.id").endswith("across")
-    page.get_by_label("down", exact=True).select_option(label=N)
-    assert page.locator(".map thead th").first.inner_text() == N
-    page.close()
