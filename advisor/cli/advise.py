@@ -27,7 +27,7 @@ from advisor.cli.options import (
     offered,
     read_budget,
 )
-from advisor.cli.outputs import check_room, finish
+from advisor.cli.outputs import finish
 from advisor.cli.progress import search_sign
 from simulator import Interrupted, ScenarioError, blocks, calibration, files, units
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from advisor.advise.partition.result import Partition
     from advisor.advise.recommendation import Recommendation
 
-PAGE_BYTES, PE_BYTES = 2**20, 4_000
-"""About what an advice writes in all, and for each PE in all its files."""
 VARY_HELP = (
     "What may vary. By default both where PEs have several cores, for hpl the allocation, else the partition; "
     "scheduling: also whether units move while it runs."
@@ -370,18 +368,14 @@ def _written(output: Path | None) -> dict[str, str]:
 
 
 def _check_asked(loaded: "simulator.Scenario", output: Path | None, hostfile: Path | None, *, pareto: bool) -> None:
-    """Whether costs are known, and what is to be written can be: names of hosts for launchers, and room."""
+    """Whether costs are known, and what is to be written can be: names of hosts for launchers."""
     from advisor.advise.export.layout import check_hosts_of
     from advisor.advise.pareto import check_rates
 
     if pareto:
         check_rates(loaded)
-    exported = _is_folder(output)
-    if exported or hostfile is not None:
+    if _is_folder(output) or hostfile is not None:
         check_hosts_of(loaded)
-    if output is not None:
-        pes = len(loaded.platform.pes)
-        check_room(output, folder=exported, needed_bytes=PAGE_BYTES + PE_BYTES * pes)
 
 
 @contextmanager

@@ -11,13 +11,11 @@ from advisor.cli.declared import REQUIRED, Given, Only, argument, only_with, opt
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import StreamFacts, TraceFacts, lines, stream_blocks
 from advisor.cli.options import Seed, file, named_values, offered
-from advisor.cli.outputs import check_room, finish, show
+from advisor.cli.outputs import finish, show
 from simulator import ScenarioError, documents, files, provenance, units
 
 TRACES = ("constant", "on-off", "bootstrap")
 STREAMS = "lublin"
-LINE_BYTES = 80
-"""About what a job takes in the log, at most."""
 
 
 def _drawn(given: Given) -> str:
@@ -92,7 +90,6 @@ def generate(
         return
     if not output.name.endswith(LOGS):
         raise ScenarioError(f"--output: {output} is no name of a log; let it end in {' or '.join(LOGS)}")
-    check_room(output, folder=False, needed_bytes=jobs.count * LINE_BYTES)
     shape: Any = {"kind": jobs.jobs_kind, "load": jobs.load}
     try:
         stream = simulator.lublin(jobs.count, processors=jobs.processors, seed=seed, **shape)

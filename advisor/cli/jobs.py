@@ -13,7 +13,7 @@ from advisor.cli.asked import next_line
 from advisor.cli.declared import argument, only_with, only_without, option
 from advisor.cli.inputs import INPUT, SCENARIO
 from advisor.cli.options import Engine, PrintedForm, Seed, folder
-from advisor.cli.outputs import check_room, finish
+from advisor.cli.outputs import finish
 from advisor.cli.progress import counting
 from advisor.cli.simulate import check_endings
 from simulator import ScenarioError, blocks
@@ -154,7 +154,7 @@ def run(
 
     Example: apportion jobs run KTH-SP2-1996-2.swf.gz --backfill easy --candidates shortest -o kth
     """
-    from advisor.report.jobs import SettingFacts, jobs_page, needed_bytes, ran_jobs, save_jobs
+    from advisor.report.jobs import SettingFacts, jobs_page, ran_jobs, save_jobs
 
     check_endings({"jobs": (told.jobs, simulator.JOB_FILES)})
     simulator.job_metrics.check_warm_up(told.warm_up)
@@ -163,8 +163,6 @@ def run(
     stream = read_jobs(log, asked.clean, asked.first, asked.procs, on)
     stream = replace(stream, notes=(*stream.notes, *said))
     setting = read_setting(stream, on, asked.procs, asked.times)
-    named = rules.processors == "named"
-    check_room(output, folder=True, needed_bytes=needed_bytes(len(stream), setting.pes, named=named))
     how: Any = {"draw": asked.draw, "engine": engine}
     runs = _runs(stream, setting, policy, plan, sizes=rules.sizes, **how)
     late = None if told.fairness is None else setting.delayed(runs, count=told.fairness, seed=told.seed, **how)

@@ -27,7 +27,7 @@ from advisor.cli.jobs import (
     read_setting,
 )
 from advisor.cli.options import LEVEL, REPLICATIONS, Level, PrintedForm, Seed, folder, named_values, whole_numbers
-from advisor.cli.outputs import check_room, finish
+from advisor.cli.outputs import finish
 from advisor.cli.progress import counting
 from simulator import ScenarioError, blocks, documents, files, units
 
@@ -44,7 +44,6 @@ Replications = Annotated[int, REPLICATIONS]
 PolicyWords = Annotated[str, typer.Option("--policy", help="In words: easy, sjf easy, replanned, conservative named.")]
 STREAMS_APART = 1_000_000
 """Seeds of the streams of a generator: this many for each seed of the command."""
-ROW_BYTES, PAGE_BYTES = 80, 2**20
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,6 @@ def compare(
     for word in sizes:
         simulator.given.check_choice(word, get_args(Sizes), where="--sizes")
     compares = alternatives(policies, plans, settings, sizes=sizes, stream=stream)
-    check_room(output, folder=True, needed_bytes=PAGE_BYTES + ROW_BYTES * len(compares) * streams.replications * 8)
     found = streams.drawn(compared)(source, compares, metrics=_words(choices.metric), warm_up=choices.warm_up)
     answered = JobsCompared(1, "jobs compare", Comparison.of(found), _provenance(log, streams.seed, streams.platform))
     lists = {"policy": choices.policies, "estimates": choices.estimates, "procs": choices.procs}

@@ -222,15 +222,6 @@ def _inputs(given: Mapping[str, Any]) -> Iterator[Path]:
                 yield from (Path(word) for word in re.split(r"[=,:\s]+", one) if "." in word or "/" in word)
 
 
-def check_room(path: Path | None, *, folder: bool, needed_bytes: int) -> None:
-    """The same with what is to be written, once that is known."""
-    if path is not None:
-        try:
-            files.check_room(path, folder=folder, needed_bytes=needed_bytes)
-        except ScenarioError as error:
-            raise ScenarioError([f"--output: {line}" for line in error.lines]) from error
-
-
 def finish(
     result: Any,
     text: "Shown",

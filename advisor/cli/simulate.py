@@ -18,7 +18,7 @@ from advisor.cli.options import (
     TableForm,
     folder,
 )
-from advisor.cli.outputs import check_room, finish
+from advisor.cli.outputs import finish
 from advisor.cli.progress import counting
 from simulator import ScenarioError, files
 
@@ -71,7 +71,6 @@ def simulate(
     shown = None
     if timeline is not None:
         shown = simulation.shown_in_timeline(loaded, asked.replications, number, files_of.configuration)
-    check_room(output, folder=True, needed_bytes=simulation.needed_bytes(loaded, asked.replications))
     drawn = output is not None or (shown is not None and number == 0)
     given: Any = {"replications": asked.replications, "seed": asked.seed, "engine": asked.engine}
     runs = simulator.run(loaded, **given, log_replications=int(drawn), progress=counting("simulating"))

@@ -15,7 +15,7 @@ from advisor.cli.asked import next_line
 from advisor.cli.declared import Only, argument, only_with, only_without, option
 from advisor.cli.inputs import SCENARIO
 from advisor.cli.options import LEVEL, Level, Replications, ScenarioSeed, TableForm, folder, gave_json
-from advisor.cli.outputs import check_room, finish
+from advisor.cli.outputs import finish
 from advisor.cli.progress import counting, waiting
 from simulator import ScenarioError, files, units
 
@@ -33,8 +33,6 @@ SCALING_HELP = "In place of --vary: the same problem on more --nodes, or one tha
 ADVISE_HELP = "Divide the work again at each point, or keep the scenario's configurations; again where machines change."
 NODES_HELP = "With --scaling: numbers of nodes; copies of the scenario's where it has fewer."
 REPORT = "report.html"
-PAGE_BYTES, POINT_BYTES, RUN_BYTES = 2**20, 2_000, 60
-"""About what results write in all, for each point, and for each of its replications."""
 MOST_ERRORS = 20
 """Points that failed, named one by one."""
 
@@ -97,8 +95,6 @@ def whatif(
         if where.only is not None:
             _again(plan, where.only, output)
             return
-        of_point = POINT_BYTES + RUN_BYTES * plan.replications
-        check_room(output, folder=True, needed_bytes=PAGE_BYTES + len(plan.points) * of_point)
         swept = sweep(
             plan,
             _where(plan, where),

@@ -67,7 +67,6 @@ def changes_page(found: JobsAdvised, run: tuple[blocks.Command, ...] = ()) -> bl
             blocks.Section("changes", "Which change pays most", rest),
             *_besides(found),
             *(() if test is None else (_backtest_section(test),)),
-            blocks.Section("settings", "Alternatives", tuple(_settings(found.compared.alternatives))),
         ),
         rows=_first_changes(found),
     )
@@ -235,7 +234,7 @@ def _alternatives_section(found: Comparison) -> blocks.Section:
     if all(row[-1] == "no" for row in rows):
         title, rows = title[:-1], [row[:-1] for row in rows]
     gives = blocks.table("What each gives, predicted", title, rows, note=note)
-    return blocks.Section("alternatives", "Alternatives", (gives, *_settings(found.alternatives)))
+    return blocks.Section("alternatives", "Alternatives", (gives,))
 
 
 def _crowded(one: AlternativeFacts) -> str:
@@ -306,28 +305,6 @@ def _how_judged(level: float) -> str:
         f"Intervals hold with {percent} each, thin lines for all metrics at once (Bonferroni). Of all: what remains "
         "sure after Holm's correction for all differences of the metric."
     )
-
-
-def _settings(alternatives: Sequence[AlternativeFacts]) -> Iterator[blocks.Block]:
-    """What is the same in all alternatives, and a table of what is not."""
-    said = [_setting(one) for one in alternatives]
-    fields = list(dict.fromkeys(name for one in said for name in one))
-    differing = [name for name in fields if len({one.get(name) for one in said}) > 1]
-    same = ", ".join(f"{name} {said[0][name]}" for name in fields if name not in differing)
-    yield blocks.pairs({"The same in all": same})
-    if differing:
-        rows = [
-            [one.name, *(setting.get(name, wording.NOTHING) for name in differing)]
-            for one, setting in zip(alternatives, said, strict=True)
-        ]
-        yield blocks.table("What is not", ["alternative", *differing], rows, text_columns=1 + len(differing))
-
-
-def _setting(one: AlternativeFacts) -> dict[str, str]:
-    """Everything that an alternative says of itself, in words."""
-    said = {name.replace("_", " "): word for name, word in vars(one.policy).items()}
-    said |= {"estimates": one.estimates.label, "PEs": str(one.pes), "platform": one.platform or ""}
-    return {name: word for name, word in said.items() if word}
 
 
 def _changes(found: JobsAdvised) -> Iterator[blocks.Block]:

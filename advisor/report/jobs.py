@@ -21,8 +21,6 @@ from simulator import (
     stream_lines,
 )
 
-ROW_BYTES, PAGE_BYTES = 100, 2**21
-"""About what a row of the table takes, and everything else."""
 TAILS = ("p95", "p99", "max")
 MEASURES = {
     "wait": ("wait_s", tuple(f"wait_{tail}_s" for tail in TAILS)),
@@ -194,11 +192,6 @@ def _figure(figures: Drawings, name: str, caption: str) -> tuple[blocks.Figure, 
 
 
 # Documents and folders
-
-
-def needed_bytes(jobs: int, pes: int, *, named: bool) -> int:
-    """About what `-o` writes, at most."""
-    return PAGE_BYTES + jobs * (ROW_BYTES + (4 * min(pes, 16) if named else 0))
 
 
 def variant(runs: JobRuns) -> str:

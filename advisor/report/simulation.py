@@ -36,8 +36,6 @@ from simulator import (
 
 MOST_PROCESS_ROWS = 2_000_000
 """Rows up to which `processes.csv` is written; the manifest has the means anyway."""
-ROW_BYTES, PAGE_BYTES = 80, 2**20
-"""About what a row of a table takes, and everything else."""
 CLOSE = 1.005
 """Ratio up to which two configurations are as fast as each other."""
 MOST_OPEN = 16
@@ -240,14 +238,6 @@ def _time_section(simulation: Simulation) -> blocks.Section:
 
 
 # Files
-
-
-def needed_bytes(loaded: Scenario, replications: int | None) -> int:
-    """About what `-o` writes: a row per run, and one per process of a run as long as these are not too many."""
-    count = loaded.replications if replications is None else replications
-    rows = count * sum(len(one.partition) for one in loaded.configurations)
-    runs = count * len(loaded.configurations)
-    return PAGE_BYTES + ROW_BYTES * (runs + (rows if rows <= MOST_PROCESS_ROWS else 0))
 
 
 def page_of_runs(

@@ -275,15 +275,6 @@ def test_what_cannot_be_written_is_refused(tmp_path, path, folder, said):
         files.check_room(tmp_path / path, folder=folder)
 
 
-def test_a_disk_without_room_is_refused_before_anything_is_simulated(tmp_path):
-    with pytest.raises(ScenarioError, match=r"about [\d ,.]+ MiB are to be written there and [\d ,.]+ MiB are free"):
-        files.check_room(tmp_path / "new" / "er", folder=True, needed_bytes=2**60)
-    ran = apportion_here("simulate", THREE, "--replications", 10**12, "-o", tmp_path / "out")
-    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
-    assert "are to be written there" in ran.stderr
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize("host", ["'two words'", "other"])
 @pytest.mark.parametrize("option", ["-o", "--hostfile"])
 def test_hosts_are_looked_at_before_the_search(tmp_path, host, option):
