@@ -4,6 +4,8 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from advisor import wording
 from advisor.report.origin import MessageTimes, head, provenance_section
 from advisor.report.picture import answer_picture
@@ -13,7 +15,7 @@ from advisor.report.verdict import speeds_line, verdict
 from advisor.report.verification import errors_of, first_measured, verification_section
 from advisor.results import Compared, Provenance
 from advisor.verification.check import VerifiedConfiguration
-from simulator import Share, blocks, documents, plots, units
+from simulator import Share, SpeedBand, blocks, documents, plots, units
 from simulator.calibration import Coverage
 
 
@@ -77,10 +79,10 @@ class KernelSpeeds:
     points: tuple[SpeedPoint, ...]
 
     @property
-    def curve(self) -> plots.Curve:
+    def band(self) -> SpeedBand:
         """What the figure takes."""
-        known = [(one.size_elements, one.speed.low, one.speed.mid, one.speed.high, one.stable) for one in self.points]
-        return plots.Curve(self.name, self.pe, [plots.CurvePoint(*one) for one in known])
+        speeds = [(one.size_elements, one.speed.low, one.speed.mid, one.speed.high) for one in self.points]
+        return SpeedBand(*np.array(sorted(speeds)).T)
 
 
 @dataclass(frozen=True)
@@ -247,12 +249,10 @@ def _speeds(result: ClusterResult) -> Iterator[blocks.Block]:
     """Speed bands as a figure, and how they are known."""
     if not result.kernels:
         return
-    machine = result.provenance.machine
     figure = blocks.Figure(
-        plots.kernels([one.curve for one in result.kernels], caches=() if machine is None else machine.caches),
+        plots.kernels([(one.name, one.pe, one.band) for one in result.kernels if one.points]),
         "Measured speed over problem size, on a logarithmic axis. Line: median in CPU time. Band: without the outer "
-        "tenths of the runs; those that other programs disturbed are left out. Dotted: size at which the data fill a "
-        "cache. Hollow mark: not stable.",
+        "tenths of the runs; those that other programs disturbed are left out.",
     )
     noisy, count = _noisy(result), len(_points(result))
     stable = "Every point is stable: the 95 % interval of its median is as narrow as was asked for."

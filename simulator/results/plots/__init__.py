@@ -21,7 +21,7 @@ from simulator.results.plots.outcome import (
     makespans,
     verification,
 )
-from simulator.results.plots.speeds import Curve, CurvePoint, builders, kernels, speed
+from simulator.results.plots.speeds import builders, kernels, speed
 from simulator.results.plots.things import plot
 
 __all__ = [
@@ -29,8 +29,6 @@ __all__ = [
     "COMPUTING",
     "Apart",
     "Checked",
-    "Curve",
-    "CurvePoint",
     "Drawing",
     "Makespan",
     "Run",
