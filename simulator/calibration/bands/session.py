@@ -112,11 +112,6 @@ class Session:
     """GBBP's intervals still to bisect, the next one last."""
     unsettled: list[tuple[Cut, Cut]] = field(default_factory=list)
     """Intervals that GBBP left off without one of its cases."""
-    _known: list[tuple[float, Measurement]] = field(default_factory=list)
-    """The points by ascending size, as far as they were counted."""
-    _counted: int = 0
-    _spent_s: float = 0.0
-    _cheapest_s: float = float("inf")
 
     def __post_init__(self) -> None:
         a, b = self.source.smallest, self.source.largest
@@ -138,16 +133,7 @@ class Session:
     @property
     def spent_s(self) -> float:
         """Experimental seconds so far."""
-        self._count()
-        return self._spent_s
-
-    def _count(self) -> None:
-        """Take in the points added since: each once, whatever their number."""
-        for point in self.points[self._counted :]:
-            self._spent_s += point.cost_s
-            self._cheapest_s = min(self._cheapest_s, point.cost_s)
-            bisect.insort(self._known, (point.size, point), key=lambda known: known[0])
-        self._counted = len(self.points)
+        return sum((point.cost_s for point in self.points), start=0.0)
 
     def measure(self, size: float) -> Cut:
         """The cut at a size, measured once."""
@@ -177,21 +163,17 @@ class Session:
         With one point only, time is taken to grow with the size itself, the least that any program does; and never is a
         run predicted to take longer than the source allowed for b.
         """
-        near = self._neighbours(size)
+        known = sorted(self.points, key=lambda point: point.size)
+        first = bisect.bisect_left(known, size, key=lambda point: point.size) - 1
+        near = known[max(0, min(first, len(known) - 2)) :][:2]  # beyond the outer points the two at that end
         sizes, times = np.log([(point.size, point.ideal_s) for point in near]).T
         slope = (times[-1] - times[-2]) / (sizes[-1] - sizes[-2]) if len(near) > 1 else 1.0
         beyond = max(0.0, float(np.log(size)) - sizes[-1]) * float(np.clip(slope, 0.0, 3.0))
         time_s = float(np.exp(np.interp(np.log(size), sizes, times) + beyond))
-        longest_s = max(self._known[-1][1].ideal_s, getattr(self.source, "longest_run_s", np.inf))
+        longest_s = max(known[-1].ideal_s, getattr(self.source, "longest_run_s", np.inf))
         predicted = float(self.source.cost_s(np.array(min(time_s, longest_s))))
-        return max(self._cheapest_s, predicted + self._overhead_s(size, near))
-
-    def _neighbours(self, size: float) -> list[Measurement]:
-        """The points on either side of a size, beyond the outer ones the two at that end; fewer if there are fewer."""
-        self._count()
-        place = bisect.bisect_left(self._known, size, key=lambda known: known[0])
-        first = min(max(0, place - 1), max(0, len(self._known) - 2))
-        return [point for _, point in self._known[first : first + 2]]
+        cheapest_s = min(point.cost_s for point in known)
+        return max(cheapest_s, predicted + self._overhead_s(size, near))
 
     def _overhead_s(self, size: float, near: list[Measurement]) -> float:
         """What points of that size took besides what their runs predict, such as filling gigabytes of operands."""

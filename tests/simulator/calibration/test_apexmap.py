@@ -1,12 +1,11 @@
 """Apex-MAP's accesses, sweeps and their files: against definitions, brute force and real processes."""
 
-import platform
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from simulator import CalibrationError, ScenarioError
+from simulator import ScenarioError
 from simulator.base import machine
 from simulator.base.randomness import stream
 from simulator.calibration import make_sweep, measure_sweep, write_sweep_table
@@ -108,9 +107,3 @@ def test_bad_options(changed, found):
     with pytest.raises(ScenarioError, match=found) as refused:
         sweep(**changed)
     assert len(refused.value.lines) == 1
-
-
-def test_elsewhere_than_on_linux_nothing_is_measured(monkeypatch):
-    monkeypatch.setattr(platform, "system", lambda: "Plan9")
-    with pytest.raises(CalibrationError, match="Plan9 and measuring needs Linux"):
-        sweep()

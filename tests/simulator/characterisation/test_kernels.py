@@ -28,20 +28,6 @@ def test_no_size_that_is_judged_teaches():
         assert all(parse(amount, names=("n",)).evaluate({"n": 100}) > 0 for amount in kernel.design.values())
 
 
-def test_integration():
-    assert run("integration")[2] == pytest.approx(np.pi, abs=1e-3)
-
-
-def test_sort():
-    before, after, swapped = run("sort")
-    assert np.array_equal(after[1] if swapped else after[0], np.sort(before[0]))
-
-
-def test_matmul():
-    before, after, _ = run("matmul")
-    assert after[2] == pytest.approx(before[0] @ before[1])
-
-
 def test_cholesky():
     before, after, _ = run("cholesky")
     assert np.tril(after[0]) == pytest.approx(np.linalg.cholesky(before[0]))
@@ -54,11 +40,6 @@ def test_fft():
 
 def test_sieve():
     assert run("sieve")[2] == 25
-
-
-def test_triad():
-    before, after, _ = run("triad")
-    assert after[0] == pytest.approx(before[1] + 3 * before[2])
 
 
 def test_stencil():

@@ -56,11 +56,6 @@ def test_wrong_rows_are_refused(tmp_path, row, message):
         read_replay(table(tmp_path, [*runs(128), row]))
 
 
-def test_a_kernel_that_is_not_known_is_refused(tmp_path):
-    with pytest.raises(ScenarioError, match="'conv' has no columns"):
-        read_replay(table(tmp_path, [row.replace("gemm", "conv") for row in runs(128)]))
-
-
 def test_directions_are_links_of_their_own(tmp_path):
     rows = [
         f"{way},{pinned},{size},{1e-5 + size / (rate * pinned + 1e9)}"

@@ -10,7 +10,7 @@ from simulator.calibration.bench.campaign import Budget, BudgetSpentError, run_c
 from simulator.calibration.bench.competitor import Competitor
 from simulator.calibration.bench.journal import Journal
 from simulator.calibration.bench.launcher import Ended, failure
-from simulator.calibration.bench.measurement import Measurement, PointStore
+from simulator.calibration.bench.measurement import PointStore
 from simulator.models.load import LoadTrace
 
 
@@ -89,10 +89,6 @@ def test_ends_are_known_again_under_the_same_settings(tmp_path):
     again = PointStore(tmp_path / "points", subject={"kernel": "dgemm"}, machine=None)
     assert again.ends({"cap_s": 1.0}) == {"smallest": 4}
     assert again.ends({"cap_s": 2.0}) is None
-
-
-def test_the_ideal_time_is_the_median():
-    assert Measurement.of_times(10.0, 6.0, [1.0, 3.0, 2.0], [1.0, 3.0, 2.0], 6.0).ideal_s == 2.0
 
 
 @pytest.mark.parametrize(
