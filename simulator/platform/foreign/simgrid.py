@@ -1,6 +1,6 @@
 """SimGrid's platform files (XML, version 4.1): hosts, cores, speeds and their profiles, links and routes.
 
-Read: zones (Full, Floyd, Dijkstra, Cluster, nested), flat clusters, cabinets, hosts, routers,
+Read: zones (Full, Floyd, Cluster, nested), flat clusters, cabinets, hosts, routers,
 links, disks, routes between points and zones. Whatever else decides times is refused by name. Speeds are flop/s of
 one core; a profile is the share of it that is left (rule `given`), and starts at time 0 in every replication.
 """

@@ -45,7 +45,7 @@ VALUES = {
     "sharing_policy": ("SHARED", "SPLITDUPLEX", "FULLDUPLEX", "FATPIPE"),
     "bb_sharing_policy": ("SHARED", "FATPIPE"),
     "topology": ("FLAT",),
-    "routing": ("Full", "None", "Cluster", "Floyd", "Dijkstra", "DijkstraCache"),
+    "routing": ("Full", "None", "Cluster", "Floyd"),
 }
 _BYPASSES = ("bypassRoute", "bypassZoneRoute", "bypassASroute")
 _FAILURES = "failures are not simulated here; leave it out"

@@ -282,9 +282,6 @@ BAD = {
         + ROUTE.replace("</route>", '<link_ctn id="m"/></route>')).replace('"1us"', '"1us" sharing_policy="FATPIPE"'),
         "3: platform: link: l is a FATPIPE, which is read with contention none only, or where a route's other"),
     "radical": (cluster("1-0"), r"4: cluster c:"),
-    "ways as long": (platform_text(HOSTS + '<host id="c" speed="1f"/><host id="d" speed="1f"/>' + "".join(
-        f'<route src="{a}" dst="{b}"><link_ctn id="l"/></route>' for a, b in ("ac", "ad", "bc", "bd"))
-    ).replace("Full", "Dijkstra"), r"3: zone z: route: several from a to b are as short; leave one \(routing Floyd"),
 }  # fmt: skip
 
 
