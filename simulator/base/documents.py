@@ -113,10 +113,7 @@ def by_field(record: Any, *, sparse: bool = False) -> Data:
 
 
 def read(kind: type[T], data: object, **known: Any) -> T:
-    """A dataclass from plain data by the annotations of its fields, strictly.
-
-    `known`: fields that the data do not say.
-    """
+    """A dataclass from plain data by the annotations of its fields, strictly."""
     said = data if isinstance(data, Mapping) else {}
     if said and issubclass(kind, Record):
         data = {key: value for key, value in said.items() if key not in kind.DERIVED}

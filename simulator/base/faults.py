@@ -27,10 +27,7 @@ class Faults:
 
     @contextmanager
     def at(self, *where: str | int, once: bool = False) -> Iterator[None]:
-        """What is raised inside is noted; see `Document.at`.
-
-        `once`: leave out what has been noted already of another place: it has one cause.
-        """
+        """What is raised inside is noted; see `Document.at`."""
         try:
             with self.document.at(*where):
                 yield

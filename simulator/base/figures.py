@@ -265,7 +265,6 @@ def time_unit(seconds: float) -> tuple[float, str]:
 def name_rows(axes: "Axes", rows: Sequence[str], *, below: str, ends: tuple[float, float]) -> None:
     """What axes with a row per name have at the end: names (or none) at the left, what is below, lines.
 
-    `rows`: names of the rows from the top; none if the rows say what they are themselves.
     `ends`: the lower and the upper end of the axis of rows.
     """
     axes.set_yticks(range(len(rows)), rows)

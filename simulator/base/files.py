@@ -331,10 +331,7 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def check_room(path: Path, *, folder: bool, needed_bytes: int = LEAST_FREE_BYTES) -> None:
-    """Refuse what could not be written, before it is computed; nothing is made, the file that tries it has no name.
-
-    `path`: a file, or a folder of files; folders above it need not be there.
-    """
+    """Refuse what could not be written, before it is computed; nothing is made, the file that tries it has no name."""
     try:
         if path.exists() and path.is_dir() != folder:
             what = "a folder is needed and a file stands there" if folder else "a file is needed and a folder is there"

@@ -108,10 +108,6 @@ def parse(
     The grammar has numbers, names, `+ - * / **`, parentheses and the functions `FUNCTIONS`. Each top-level summand is
     one term as written: products are not multiplied out and a sum in parentheses is one term. Summands that differ only
     in the order of factors or addends are identical (EQUATIONS.md section 2).
-
-    `names`: names that may occur; anything if None.
-    `place`: where the formula stands, for messages: `FILE: FIELD`.
-    `constant`: whether it may name no parameter.
     """
     if len(text) > MAX_CHARACTERS:
         raise FormulaError(f"{place}: the formula has {len(text)} characters; write at most {MAX_CHARACTERS}")

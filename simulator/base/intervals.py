@@ -168,8 +168,6 @@ def chances(
     drawn are means: normal weights of replications, widened for few ones by the chi-square of their variance. Nobody is
     surer than so few truths, or replications, allow (`surest`). Rows that are alike share one chance, as if they were
     one row; NaN where nothing is known.
-
-    `margin`: what is near: so much more than the best, as a share.
     """
     first = alike(samples)
     rows = np.unique(first)

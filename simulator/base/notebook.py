@@ -42,10 +42,7 @@ def facts(named: Mapping[str, object]) -> str:
 
 
 def table(rows: Sequence[Mapping[str, object]], *, count: int | None = None) -> str:
-    """Rows of the same columns, in the order of the first one.
-
-    `count`: how many rows there are in all, where not all of them are handed over.
-    """
+    """Rows of the same columns, in the order of the first one."""
     if not rows:
         return "<p>nothing</p>"
     names = list(rows[0])[:MOST_COLUMNS]
@@ -94,7 +91,6 @@ def curves(
 
     `x`, `lines`, `band`: ascending values, curves by name, and the two edges of the band; (n,) each.
     `log`: which axes are logarithmic; one with values of 0 or below is not.
-    `steps`: whether a value holds up to the next one.
     """
     xs = np.asarray(x, dtype=np.float64)
     named = {name: np.asarray(values, dtype=np.float64) for name, values in lines.items()}

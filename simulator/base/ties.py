@@ -16,10 +16,7 @@ SAME = 1e-9
 
 
 def is_less(one: float, other: float, *, floor: float = 0.0) -> bool:
-    """Whether one number is less than the other by more than rounding, and by more than a floor.
-
-    `floor`: numbers that differ by no more than this are equal too.
-    """
+    """Whether one number is less than the other by more than rounding, and by more than a floor."""
     if one == other or not (np.isfinite(one) and np.isfinite(other)):
         return bool(one < other)
     return bool(other - one > max(floor, SAME * max(abs(one), abs(other))))
@@ -39,7 +36,6 @@ def first_least(values: ArrayLike, *, floor: float = 0.0) -> int:
     """Place of the first number that is equal to the least of them.
 
     `values`: at least one; (n,).
-    `floor`: as for `is_less`.
     """
     return int(np.argmax(near_least(values, floor=floor)))
 
@@ -74,6 +70,5 @@ def in_order(*keys: ArrayLike, floor: float = 0.0) -> Ints:
     What is equal in all of them stays in the order in which it came.
 
     `keys`: at least one, each (n,).
-    `floor`: as for `is_less`.
     """
     return np.lexsort([levels(values, floor=floor) for values in reversed(keys)]).astype(np.int64)

@@ -119,7 +119,6 @@ def to_whole(text: str) -> int | None:
 def parse(text: object, units: dict[str, Decimal], *, field: str | None) -> float:
     """Read a quantity with a unit of the given kind.
 
-    `text`: what the user wrote; a bare number is refused unless the kind knows the empty unit.
     `units`: one of `DURATION`, `SIZE`, `BANDWIDTH`, `SPEED`, `POWER`, `SHARE`.
     `field`: where it stands, for the message; None: the message begins after what was written (`is no size; ...`).
     """
@@ -207,7 +206,6 @@ def show_interval(
     not known, or whose ends read alike, is left out.
 
     `unit`: `s` for seconds, which are written in the unit that reads best; `%` for shares; anything else as it is.
-    `signed`: whether what is above 0 has a plus.
     """
     if mean is None or not math.isfinite(mean):
         return "-"

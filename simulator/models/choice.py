@@ -24,7 +24,6 @@ def held_out(folds: NDArray[np.integer], predict: Callable[[int], ArrayLike]) ->
     """What is said of each point by a fit that did not see its fold; None where the rest are too few for a fit.
 
     `folds`: the fold of each point, from 0 on; (n,).
-    `predict`: fits to all points outside a fold and answers for those in it, in their order; may raise `TooFewPoints`.
     """
     found = np.zeros(folds.size)
     for fold in np.unique(folds).tolist():
@@ -41,11 +40,7 @@ def standard_error(one: Floats, other: Floats) -> float:
 
 
 def is_better(one: Floats, other: Floats, *, sure: float, floor: float = 0.0) -> bool:
-    """Whether errors are smaller than another form's at the same points by more than chance explains.
-
-    `sure`: standard errors of the difference from which it counts.
-    `floor`: errors below it are equal.
-    """
+    """Whether errors are smaller than another form's at the same points by more than chance explains."""
     one, other = np.maximum(one, floor), np.maximum(other, floor)
     return ties.is_less(sure * standard_error(other, one), float(np.mean(other - one)), floor=ties.SAME)
 
@@ -68,11 +63,7 @@ def choose(
     rivals: Callable[[Form, Form], bool],
     then: Callable[[Form], float],
 ) -> Form:
-    """The form with the least of one measure, unless it has rivals: of these the one with the least of another.
-
-    `forms`: the simplest first: it wins where numbers are equal.
-    `rivals`: whether a form may be taken in place of the first choice, which is the second argument.
-    """
+    """The form with the least of one measure, unless it has rivals: of these the one with the least of another."""
     best = forms[ties.first_least([by(form) for form in forms])]
     near = [form for form in forms if rivals(form, best)]
     return near[ties.first_least([then(form) for form in near])] if near else best
@@ -84,10 +75,7 @@ def first_within(forms: Sequence[Form], miss: Callable[[Form], float], tolerance
 
 
 def odds(evidence: ArrayLike, *, power: float = 1.0) -> Floats:
-    """How likely forms are against the likeliest, which has 1, by the logarithms of their evidence; (n,).
-
-    `power`: of the evidence: below 1 where no form is quite true.
-    """
+    """How likely forms are against the likeliest, which has 1, by the logarithms of their evidence; (n,)."""
     logs = np.asarray(evidence, dtype=np.float64)
     return np.asarray(np.exp(power * (logs - logs.max())))
 

@@ -204,8 +204,6 @@ def growth_of(where: Floats, squares: Floats, degrees: Floats) -> float:
     Drawn towards 0, as few points show it.
 
     `where`: logarithms of the quantity; (n,).
-    `squares`: of deviations there, per degree of freedom.
-    `degrees`: of freedom that each has.
     """
     away = where - np.average(where, weights=degrees + ties.SAME)
     information = float(degrees @ away**2) / 2
@@ -226,7 +224,6 @@ def rate_beyond(missed: Sequence[tuple[Floats, Floats, Floats]], *, usual: float
 
     `missed`: of each end: logarithms of measured over predicted values, the variances that were expected of them, and
     their log distances from the rest; (n,) each.
-    `usual`: the rate that is expected where no end was held out.
     """
     evidence = -0.5 * (np.log(RATES / usual) / RATE_SD) ** 2
     for logs, expected, distance in missed:

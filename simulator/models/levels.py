@@ -48,10 +48,7 @@ class Levels(Record):
 
     @classmethod
     def mixed(cls, several: Sequence["Levels"], scales: Sequence[float] | None = None) -> Self:
-        """What PEs of several kinds have in the mean, level by level.
-
-        `scales`: what the sizes of each are multiplied with first; by default nothing.
-        """
+        """What PEs of several kinds have in the mean, level by level."""
         by = [1.0] * len(several) if scales is None else scales
         sizes = np.unique(np.concatenate([one.sizes * scale for one, scale in zip(several, by, strict=True)]))
         places = middles(max(one.factors.shape[1] for one in several))

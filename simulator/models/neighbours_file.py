@@ -258,7 +258,6 @@ def errors_of(cells: Sequence[Cell], predicted: Floats, *, all_cells: Sequence[C
     """Mean and worst error of time together over time alone, and what three simpler answers come to.
 
     `predicted`: ratios, one per cell; (N,).
-    `all_cells`: where the ratios with all PEs busy are looked up.
     """
     seen = np.array([cell.ratio for cell in cells])
     busy = np.array([_all_busy(cell, all_cells) for cell in cells])

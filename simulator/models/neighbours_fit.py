@@ -210,9 +210,7 @@ def fit_cells(
 ) -> Found:
     """Find domains, demands and sensitivities.
 
-    `proposed`: what PEs may share; of caches the nearest first.
     `footprints`: bytes of computations that do not store 8 for each element.
-    `structure`: which domains of memory and caches there are; by default those that explain most.
     """
     items = tuple(sorted({computation for cell in cells for computation in (cell.subject, *cell.neighbours)}))
     stores = footprints or {}
@@ -667,10 +665,7 @@ def predict_share(
     neighbours: Sequence[Computation],
     pes: Sequence[int],
 ) -> float:
-    """The share of its lone speed that a computation keeps: the product of its domains' laws.
-
-    `pes`: where the subject and then its neighbours are.
-    """
+    """The share of its lone speed that a computation keeps: the product of its domains' laws."""
     share = 1.0
     for domain in domains:
         if pes[0] not in domain.pes:
@@ -697,8 +692,6 @@ def predicted_held_out(
     """Ratios of cells predicted by fits that did not see them, and which cells these are; (N,) each.
 
     One in five is left out at a time; never probes next to copies of themselves, on which everything rests.
-
-    `whole`: the fit of all cells, whose domains of memory and caches the others have too.
     """
     predicted, judged = np.ones(len(cells)), np.zeros(len(cells), dtype=bool)
     mixed = [place for place, cell in enumerate(cells) if not (cell.is_copies and cell.subject.kernel in PROBES)]

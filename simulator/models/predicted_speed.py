@@ -89,7 +89,6 @@ def unit_times_s(footprints_bytes: ArrayLike, accesses: Floats, *, at: int, know
     The time known is the shortest: accesses that are nearer than there are hidden behind computing, as it shows.
 
     `accesses`: seconds of a unit's accesses at the footprints; (n,).
-    `at`: which of them the time is known at.
     """
     if exponent == 1.0:
         return np.asarray(known_s + np.maximum(0.0, accesses - accesses[at]))
@@ -170,8 +169,6 @@ def rescaled(
 
     Knots are added between the band's own and out to four times the farthest edge of a level, where straight lines
     would miss what the levels do.
-
-    `model`: of the levels measured on. What it says beyond them moves with their edges, see `moved_s`.
     """
     fastest, exponent = int(np.argmax(band.mid)), exponent_of(use, model)
     known_s = float(accesses_s(measured, use, WORD_BYTES * float(band.sizes[fastest]), model))
@@ -237,9 +234,6 @@ def cache_uses(
     """What a kernel takes of the shared caches among levels, and what its time grows by without one, over problem size.
 
     It goes through its working set; without a cache, what that held is as far as the level behind it.
-
-    `band`: its speed on the changed levels, alone.
-    `measured`, `changed`, `model`: as for `rescaled`.
     """
     sizes = _grid(changed, use)
     speeds = np.asarray(band.speed(sizes))

@@ -387,8 +387,6 @@ def cut_from_samples(size: float, cpu_speeds: Floats, wall_speeds: Floats) -> Cu
 
     Middle and upper end are speeds in CPU seconds, what the PE gives without load (the paper's ideal time); the lower
     end is the speed in wall seconds, what the load observed meanwhile left. The ends are without their outer tenth.
-
-    `cpu_speeds`, `wall_speeds`: volume per CPU second and per wall second of each repetition.
     """
     mid = float(np.median(cpu_speeds))
     low = min(float(np.quantile(wall_speeds, 0.1)), mid * (1 - LEAST_HALF_WIDTH))

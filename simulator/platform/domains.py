@@ -124,11 +124,7 @@ def sharing(
     here: Place,
     levels: Levels,
 ) -> Sharing:
-    """What a node's PEs share, and what kernels use of it: of a model, unless the file says it itself.
-
-    `domains`, `uses`: as the node's entry says them.
-    `levels`: of the node: a cache without a capacity has that of its level.
-    """
+    """What a node's PEs share, and what kernels use of it: of a model, unless the file says it itself."""
     faults, notes, found = site.faults(), tuple[str, ...](), dict[str, KernelUses]()
     if isinstance(domains, DomainsModelForm):
         with site.at(*here, "domains"):

@@ -707,11 +707,7 @@ class Meeting:
 
 
 def meetings(platform: Platform, kernel: str, placement: Sequence[int], sizes: Sequence[float]) -> tuple[Meeting, ...]:
-    """The domains on whose PEs processes compute, by what nodes' `uses` say of the kernel.
-
-    `placement`: the PE of each process that computes.
-    `sizes`: the problem size of each one's computation, in elements.
-    """
+    """The domains on whose PEs processes compute, by what nodes' `uses` say of the kernel."""
     if not platform.domains:
         return ()
     on: dict[int, list[int]] = {}

@@ -340,7 +340,6 @@ def expand(operation: Collective, ids: Ints, members: Ints, shape: tuple[int, ..
     """What processes `ids` do in a collective of `members`: operations in order, of (process, iterations...).
 
     `operation`: its `root` and `size_bytes` broadcast to the iterations.
-    `ids`, `members`: processes to expand for, and all that take part, in ring order.
     `shape`: iterations of the loops around it.
     """
     name = type(operation).__name__.lower()

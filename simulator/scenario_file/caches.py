@@ -26,7 +26,6 @@ class CacheGroups:
     def entries(self, labels: Sequence[str], level: str | None = None) -> list[Data]:
         """The domains as a file writes them.
 
-        `labels`: the names of the PEs in their order, with `{node}` in them.
         `level`: what the node's `levels` call it, whose capacity then holds, and which says itself that all PEs share
         it; None: they do not have it.
         """

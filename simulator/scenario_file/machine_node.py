@@ -141,13 +141,7 @@ def node_block(
     neighbours: str | None = None,
     quota: Quota | None = None,
 ) -> str:
-    """An entry of `platform.nodes` as YAML text; comments say what a scenario has no field for.
-
-    `name`: of the node, or a pattern such as `fast[01-08]`.
-    `speeds`, `neighbours`: files of speed models by kernel, and of measured domains, named as the scenario shall name
-    them.
-    `quota`: of each PE.
-    """
+    """An entry of `platform.nodes` as YAML text; comments say what a scenario has no field for."""
     expanded(name)
     labels = [f"{{node}}-{label}" for label in pe_labels(topology)]
     groups = cache_groups([core.cpu for core in topology.pes], topology.caches)

@@ -145,10 +145,7 @@ class PredictionForm(Form):
     """Half the width of the band, as a share of its middle."""
 
     def speed(self, known: KnownMemory, *, kernel: str, pes: str) -> tuple[SpeedBand, str]:
-        """A band that nobody measured, and the line that says so.
-
-        `known`: where other levels are set than those of its model, the band goes from these to them.
-        """
+        """A band that nobody measured, and the line that says so."""
         use = KERNEL_USES.get(kernel) if self.memory is None else self.memory.use()
         if use is None:
             raise ScenarioError(f"predicted: memory is missing; add it (it is known of {', '.join(KERNEL_USES)})")

@@ -48,7 +48,6 @@ def in_proportion(units: int, speeds: Sequence[float]) -> tuple[int, ...]:
     """The exact partition if every process kept one speed, whatever it is given; the first of equals has more.
 
     `units`: how much there is; at least 1.
-    `speeds`: above zero, in any one unit.
     """
     total = sum(speeds)
     found = [max(0, int(units * speed / total) - 1) for speed in speeds]  # no limit that all fit gives anyone less
@@ -135,8 +134,6 @@ def process_times(scenario: Scenario, placement: Sequence[int], *, led: bool) ->
     Under mean load, or under what follows where a load starts at a time that is known. In sharing domains each keeps
     what it keeps while all compute on equal parts. A master also waits for everyone's messages: a set-up cost, taken at
     the equal partition.
-
-    `placement`: the PE of each process; those on one PE share its cores.
     """
     return _process_times(scenario, placement, led=led)[0]
 
@@ -260,11 +257,7 @@ def _taken(pe: PE, processes: int) -> Callable[[float], float]:
 
 
 def model_times(scenario: Scenario, placement: Sequence[int] | None = None, *, led: bool | None = None) -> Times:
-    """Seconds per process for its units, as `by_times` wants them; see `process_times`.
-
-    `placement`: the PE of each process; one on each PE by default.
-    `led`: whether the first process is a master, where the application has one; by default if it runs on the first PE.
-    """
+    """Seconds per process for its units, as `by_times` wants them; see `process_times`."""
     placement = range(len(scenario.platform.pes)) if placement is None else placement
     first = placement[0] == 0 if led is None else led
     process_s, firsts = _process_times(scenario, placement, led=scenario.application.work.has_master and first)

@@ -145,11 +145,7 @@ class MadePlatform:
 
 
 def make_platform(form: PlatformForm, site: Site, measured: Measured) -> MadePlatform:
-    """The platform of a scenario file.
-
-    `measured`: the application, whose kernel's speeds those of a platform file of SimGrid are; and levels that speeds
-    were measured on where others are set.
-    """
+    """The platform of a scenario file."""
     if isinstance(form, SimgridForm):
         return _of_simgrid(form, site, measured.application.kernel)
     n = measured.application.parameters.get("n")

@@ -24,10 +24,7 @@ MOST_NAMES = 6
 def recorded_application(
     form: RecordedApplicationForm, site: Site, platform: Platform, before: Platform
 ) -> Application:
-    """The application that a form means.
-
-    `before`: the platform as the file has it, where a change sets other speeds: PEs were so quick when it recorded.
-    """
+    """The application that a form means."""
     with site.at("application"):
         given = APPLICATION.values(form.parameters)
     with site.at("application", "recording"):

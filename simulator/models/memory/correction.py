@@ -105,7 +105,6 @@ def fit_correction(points: MemoryTimes, modelled_s: Floats, *, near: Correction 
     predict of them then count as noisier, by as much as they lie beyond 2.5 standard deviations (Huber's weights).
 
     `modelled_s`: times per word of the form at the points, above 0; (points,).
-    `near`: a correction whose hyper-parameters the search begins with.
     """
     rows = _scattered(points, MOST_POINTS)
     points, residuals = points.take(rows), np.log(points.time_s[rows] / modelled_s[rows])

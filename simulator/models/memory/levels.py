@@ -163,7 +163,6 @@ def levels_with_swap(
 ) -> tuple[MemoryLevel, ...]:
     """The levels with RAM of a given capacity, which the processes of a node share, and swap behind it.
 
-    `levels`: where the last one is named `swap` they stay as they are; where there are none, RAM alone is taken.
     `memory_bytes`: none: nothing is known of RAM's capacity, and the levels stay as they are.
     """
     if memory_bytes is None or (levels and levels[-1].name == SWAP):
@@ -178,8 +177,6 @@ def paged_time_s(levels: Sequence[MemoryLevel], use: MemoryUse, footprints_bytes
 
     What a process accesses is in RAM as often as anything it holds: where `use` goes through a part of the footprint, a
     like part of its RAM is for that. What is in a cache is in RAM too, so no nearer level holds more.
-
-    `levels`: the last but one is RAM, the last one swap.
     """
     held = use.footprint_share * levels[-2].capacity_bytes
     within = [replace(level, capacity_bytes=min(level.capacity_bytes, held)) for level in levels[:-1]]

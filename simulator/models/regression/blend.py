@@ -187,10 +187,7 @@ class Blend:
 
 
 def fit_blend(formula: Formula, cells: Cells) -> Blend:
-    """Fit the default model.
-
-    `cells`: at least two; times above 0.
-    """
+    """Fit the default model."""
     step, whole = resolution_s(np.concatenate([cells.low_s, cells.high_s])), cells
     weights = 1 / _coarseness(cells.time_s, step)
     if len(cells.time_s) > MAX_CELLS:

@@ -33,10 +33,7 @@ def grouped(zones: Zones) -> dict[str, str]:
 
 
 def make_topology(zones: Zones, groups: dict[str, str], *, meets: bool) -> Topology:
-    """A star for nodes that are all in one flat cluster, else all routes.
-
-    `meets`: whether messages share links.
-    """
+    """A star for nodes that are all in one flat cluster, else all routes."""
     first: dict[str, str] = {}
     for host, node in groups.items():
         first.setdefault(node, host)

@@ -232,7 +232,6 @@ def make(parameters: Parameters, model: "RuntimeModel | None") -> Modelled:
     """Check the parameters against the model.
 
     `parameters`: `units`, and what the model needs but `P`.
-    `model`: written by `apportion fit`.
     """
     if model is None:
         raise ScenarioError("application: model: it is missing; name a file that `apportion fit` wrote")

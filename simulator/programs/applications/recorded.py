@@ -69,11 +69,7 @@ class Mix:
     def band(
         self, speeds: "Mapping[str, SpeedBand]", sizes: Floats, *, pe: str = "", quiet: bool = False
     ) -> "SpeedBand":
-        """CPU seconds per second of a PE at ascending problem sizes.
-
-        `speeds`: its speeds by kernel, all of the mix's among them.
-        `quiet`: leave out the noise of the kernels, where the recordings themselves say what differs from run to run.
-        """
+        """CPU seconds per second of a PE at ascending problem sizes."""
         from simulator.models.speed import SpeedBand  # workers that import applications need none
 
         bands = [speeds[kernel] for kernel in self.kernels]
@@ -308,10 +304,7 @@ def _own_factors(factors: Floats, kinds: Ints) -> tuple[Floats, Ints]:
 def fitted_weight(
     recordings: tuple[Recording, Recording], reference: "Sequence[SpeedBand]", there: "Sequence[SpeedBand]"
 ) -> float:
-    """The first kernel's share of the time, from recordings on two PEs; least squares over ranks.
-
-    `reference`, `there`: speeds of the two kernels on the PE of the first recording, and on that of the second.
-    """
+    """The first kernel's share of the time, from recordings on two PEs; least squares over ranks."""
     one, other = recordings
     if one.ranks != other.ranks or not np.array_equal(one.action, other.action):
         raise ScenarioError("second_recording: its calls are others; record the same program with the same arguments")

@@ -373,9 +373,7 @@ class Totals:
 def visits(seg: Seg, values: Values, *, graph: str | None = None) -> tuple[Visit, ...]:
     """How often each step is expected to run, those of called graphs by each call.
 
-    `seg`: one that `check` accepts.
     `values`: each of the graph's parameters: a number, or an array; arrays broadcast to one shape.
-    `graph`: where execution begins; by default in the first graph.
     """
     start = seg.graph(graph)
     missing = [name for name in start.parameters if name not in values]
@@ -423,7 +421,6 @@ def expected_time(
 ) -> Times:
     """The expected time, with its range where costs or amounts are ranges.
 
-    `costs`: of one PE; its method says which RUVs are used.
     `working_set_bytes`: of graphs that say none.
     """
     found = visits(seg, values, graph=graph)

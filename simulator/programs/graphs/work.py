@@ -158,10 +158,7 @@ class SegWork(Work):
         return self.program_on(configuration, (self.resources[0],) * len(configuration.partition))
 
     def program_on(self, configuration: Configuration, resources: Sequence[HardwareModel]) -> Program:
-        """The operations of all processes.
-
-        `resources`: of the PE that each process runs on.
-        """
+        """The operations of all processes."""
         team = Team.of(configuration, total=self.total, noun="units", name="units")
         placed = Placed(self, team, tuple(resources))
         try:
@@ -287,10 +284,7 @@ class Placed:
 
 
 def make_seg_work(seg: Seg, asked: Asked, resources: Sequence[HardwareModel]) -> SegWork:
-    """Check a graph, a template and resource models against each other.
-
-    `resources`: those of the platform's PEs, the first PE's first.
-    """
+    """Check a graph, a template and resource models against each other."""
     check(seg)
     maker = _Maker(seg, asked)
     template = maker.template()

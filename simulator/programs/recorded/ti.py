@@ -85,10 +85,7 @@ class _Lines:
 
 
 def read_ti(path: str | Path, *, speed: float = SPEED) -> Recording:
-    """The recording that a trace tells, or the traces that a file lists.
-
-    `speed`: flop/s of the machine that it was made on.
-    """
+    """The recording that a trace tells, or the traces that a file lists."""
     lines = _read(Path(path))
     ranks = int(lines.rank.max(initial=-1)) + 1
     if not ranks:

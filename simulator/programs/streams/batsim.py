@@ -32,9 +32,6 @@ def parse_batsim(text: str, path: Path, *, machine_processors: int | None = None
     Jobs are in the order of submission, those of one moment in the order of the file. A job without a walltime, or
     with -1, has no limit.
 
-    `text`, `path`: the document, and the file that it stands in.
-    `machine_processors`: size of the machine, in place of the document's `nb_res`.
-
     Notes
     -----
     P.-F. Dutot et al., "Batsim: a realistic language-independent resources and jobs management systems simulator",

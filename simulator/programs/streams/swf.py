@@ -51,8 +51,6 @@ _NAMED: Final = {
 def read_swf(path: Path, machine_processors: int | None = None) -> RawJobs:
     """The jobs of a log as they stand in the file, plain or packed with gzip.
 
-    `machine_processors`: in place of what the header says.
-
     Notes
     -----
     S. J. Chapin et al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999; version

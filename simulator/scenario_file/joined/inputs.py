@@ -187,11 +187,7 @@ def read_inputs(paths: Sequence[Path], *, kernel: str | None = None) -> Inputs:
 
 
 def node_of(form: NodeFile, source: str, *, unnamed: str = UNNAMED, places: Sequence[str] = ()) -> CalibratedNode:
-    """The node of a node file.
-
-    `unnamed`: what the kernel of a model is called that names none.
-    `places`: what messages call each model; by default its place in the file.
-    """
+    """The node of a node file."""
     parts = form.topology
     node = CalibratedNode(
         source,
@@ -223,10 +219,7 @@ def node_of(form: NodeFile, source: str, *, unnamed: str = UNNAMED, places: Sequ
 
 
 def quota_of(machine: Machine | Topology, here: Machine | None) -> Quota | None:
-    """What a control group grants, if less than all PEs of a machine have: one PE then, as PEs are within the quota.
-
-    `here`: the machine, if it is known what its control group says.
-    """
+    """What a control group grants, if less than all PEs of a machine have: one PE then, as PEs are within the quota."""
     if machine.quota_cores is None or machine.quota_cores >= machine.pe_count:
         return None
     period_s = None if here is None else here.quota_period_s
