@@ -53,7 +53,7 @@ COMMANDS: Mapping[str, Command] = {
     "whatif": Command(
         "vary buy scaling nodes", left_out="workers dask resume only budget", counted="replications runs"
     ),
-    "advise": Command("vary objective budget changes method at matrix kinds memory footprint hosts"),
+    "advise": Command("vary objective budget changes method kinds memory footprint hosts"),
     "verify": Command("budget", asks="command", measured=True),
     "quickstart": Command("budget", measured=True),
     "cluster": Command(

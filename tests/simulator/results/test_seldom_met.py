@@ -79,8 +79,8 @@ def test_a_gain_reaches_to_what_a_load_would_make_of_it_that_no_draw_met():
         made = recommend(scenario, vary=(), confirm=0)
         if np.ptp(made.runs.of("loaded")) < 1e-3:
             break
-    idle = next(one for one in made.candidates if one.name == "idle")
-    found = replace(made, configuration=idle).baselines["loaded"]
+    idle = next(one for one in made.ranking.ranked if made.candidates[one.candidate].name == "idle")
+    found = replace(made, ranking=replace(made.ranking, ranked=(idle,))).baselines["loaded"]
     plain_s, seldom_s = made.runs.of("loaded").mean(), made.runs.reach_s[made.runs.configurations.index("loaded")]
     assert seldom_s > 1.01 * plain_s
     assert found.high == pytest.approx(seldom_s / made.runs.of("idle").mean())
