@@ -484,7 +484,7 @@ def _check(scenario: Scenario, configuration: Configuration, platform: Platform,
         if lacking := platform.without_speed(kernel, placed):
             raise ScenarioError(f"platform: {lacking}; add one to its speeds, or run no process there")
     if not oversized:
-        check_memory(platform, configuration, np.array(program.footprints_bytes, dtype=np.int64))
+        check_memory(scenario, configuration, np.array(program.footprints_bytes, dtype=np.int64))
     check_routes(platform, configuration, program)
     if configuration.repartition is not None:
         scenario.movable(configuration)

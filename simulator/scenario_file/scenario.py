@@ -15,7 +15,7 @@ from simulator.base.documents import NOT_WRITTEN, Record
 from simulator.base.errors import ScenarioError, meant, some_names
 from simulator.base.machine import check_room
 from simulator.models.load import LoadTrace
-from simulator.models.memory.levels import MemoryUse
+from simulator.models.memory.levels import WORD_BYTES, MemoryUse
 from simulator.models.neighbours import ShareTable, SharingDomain
 from simulator.models.predicted_speed import UNKNOWN_USE
 from simulator.models.resource import HardwareModel
@@ -574,7 +574,7 @@ class Scenario:
         Raises ScenarioError with the first such node, what is needed there and how much that is too much.
         """
         footprints = np.array(self.program(configuration).footprints_bytes, dtype=np.int64)
-        check_memory(self.platform, configuration, footprints)
+        check_memory(self, configuration, footprints)
 
     def movable(self, configuration: Configuration) -> Movable:
         """How units of a configuration change their process between iterations.
@@ -609,7 +609,7 @@ class Scenario:
         if unlimited and not self.platform.gpu_hosts:
             return 0.0
         footprints = np.array(self.program(configuration).footprints_bytes, dtype=np.int64)
-        beyond = sum(beyond_gpus(self.platform, configuration, footprints).values())
+        beyond = sum(beyond_gpus(self, configuration, footprints).values())
         limits = [
             math.inf if node.memory_bytes is None or node.swap_bytes is None else node.memory_bytes + node.swap_bytes
             for node in nodes
@@ -743,9 +743,10 @@ def held_bytes(platform: Platform, configuration: Configuration, footprints_byte
     return np.bincount(places, weights=footprints_bytes, minlength=len(platform.node_names)).astype(np.float64)
 
 
-def check_memory(platform: Platform, configuration: Configuration, footprints_bytes: Ints) -> None:
+def check_memory(scenario: Scenario, configuration: Configuration, footprints_bytes: Ints) -> None:
     """Refuse footprints above memory and swap of a node that says how much swap it has, or of a GPU; (process,)."""
-    for gpu, lacking in beyond_gpus(platform, configuration, footprints_bytes).items():
+    platform = scenario.platform
+    for gpu, lacking in beyond_gpus(scenario, configuration, footprints_bytes).items():
         where = f"configuration {configuration.name}: GPU {platform.pes[gpu].name}"
         raise ScenarioError(f"{where}: what runs there needs {units.show_size(lacking)} more than its memory holds")
     if all(node.memory_bytes is None or node.swap_bytes is None for node in platform.nodes):
@@ -770,12 +771,18 @@ def check_hosts(scenario: Scenario, configuration: Configuration) -> None:
             raise ScenarioError(f"configuration {configuration.name}: {names}; place nothing else there")
 
 
-def beyond_gpus(platform: Platform, configuration: Configuration, footprints_bytes: Ints) -> dict[int, float]:
-    """Bytes of footprints that GPUs lack, by the GPU; (process,)."""
-    placed, found = np.array(configuration.placement), dict[int, float]()
+def beyond_gpus(scenario: Scenario, configuration: Configuration, footprints_bytes: Ints) -> dict[int, float]:
+    """Bytes of footprints that GPUs lack, by the GPU; (process,). What a master has besides its share stays behind."""
+    platform, placed, found = scenario.platform, np.array(configuration.placement), dict[int, float]()
+    if not platform.gpu_hosts:
+        return found
+    held, work = footprints_bytes.astype(np.float64), scenario.application.work
+    if scenario.application.written is None and work.has_master:
+        units = configuration.partition[0]
+        held[0] = WORD_BYTES * np.max(work.compute(placed.size)(units).size) if units else 0.0
     for gpu in platform.gpu_hosts:
         memory = None if (one := platform.pes[gpu].gpu) is None else one.memory_bytes
-        over = -1.0 if memory is None else float(footprints_bytes[placed == gpu].sum()) - memory
+        over = -1.0 if memory is None else float(held[placed == gpu].sum()) - memory
         if over > 0:
             found[gpu] = over
     return found

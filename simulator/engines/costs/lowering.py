@@ -544,7 +544,7 @@ def _block(
     platform = scenario.platform
     placement = _placements(scenario, places)
     for place in places:
-        check_memory(platform, scenario.configurations[place], columns.footprints_bytes)
+        check_memory(scenario, scenario.configurations[place], columns.footprints_bytes)
     computes = np.flatnonzero(columns.kind == Kind.COMPUTE)
     computation = np.full(columns.kind.size, -1, dtype=np.int64)
     computation[computes] = np.arange(computes.size)

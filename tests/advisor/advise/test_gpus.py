@@ -1,6 +1,7 @@
 """Advice with GPUs: against all splits, whatever the order in the file; memory and host cores are kept."""
 
 import itertools
+import random
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 import simulator
 from advisor.advise.export import export_files
-from simulator import Configuration
+from simulator import Configuration, ScenarioError
 from tests.support.advised import advised
 
 NODE = """
@@ -104,3 +105,73 @@ def test_ranks_see_their_own_gpu(tmp_path):
     plain = export_files(made, Configuration("c", (12, 12), (0, 1)))
     assert "with-gpus.sh" not in plain
     assert np.all(["gpu" not in plain[name] for name in ("job.slurm", "commands.txt")])
+
+
+RARE = "time_s,load\n" + "".join(f"{100 * block},{4 * (block == 7)}\n" for block in range(20))
+"""A load that one draw of twenty meets."""
+
+
+def random_cluster(folder, number):
+    """One or two nodes with cores that are seldom loaded and GPUs of any speed, link and memory; 8 units of work."""
+    dice = random.Random(number)  # noqa: S311 - not for secrets
+    (folder / "rare.csv").write_text(RARE)
+    name = dice.choice(["ep", "matmul", "stencil"])
+    scale, by = ("G", "GB/s") if name == "ep" else ("k", "kB/s")
+    text, nodes = "format: 1\nplatform:\n  nodes:\n", dice.choice([1, 1, 2])
+    for node_number in range(nodes):
+        cores, at, pes = dice.randint(1, 3), f"n{node_number}", []
+        for place in range(cores):
+            load = ", load: {trace: rare.csv, rule: fair, recorded: false}" if dice.random() < 0.5 else ""
+            pes.append(f"name: {at}c{place}, speeds: {{k: {dice.choice([0.5, 1, 3])} {scale}units/s}}{load}")
+        gpus = min(cores, dice.choice([0, 1, 1, 2])) if nodes == 1 else dice.choice([0, 1])
+        shares = gpus == 2 and dice.random() < 0.5
+        for place in range(gpus):
+            latency, rate = ("100us", 1) if shares else (dice.choice(["1us", "1ms", "3ms"]), dice.choice([0.05, 1, 50]))
+            more = (", switch: s" if shares else "") + dice.choice(["", "", ", streams: 2"])
+            more += dice.choice(["", *(f", memory: {size}B" for size in (700, 1000, 1500))]) if name != "ep" else ""
+            link, speed = f"{{latency: {latency}, bandwidth: {rate}{by}}}", dice.choice([0.3, 2, 10, 100])
+            gpu_said = f"name: {at}g{place}, kind: gpu, host: {at}c{place}, link: {link}{more}"
+            pes.append(f"{gpu_said}, speeds: {{k: {speed} {scale}units/s}}")
+        text += f"    - name: {at}\n      pes:\n" + "".join(f"        - {{{pe}}}\n" for pe in pes)
+    link = f"{{latency: {dice.choice(['1us', '200us'])}, bandwidth: {dice.choice([0.1, 10])}{by}}}"
+    parameters = {"ep": "{samples: 8, volume: 1e7}", "matmul": "{n: 8}", "stencil": "{n: 8, iterations: 20}"}[name]
+    moves = ", moves: {into: {unit: 1MB, process: 1MB}}" if name == "ep" and dice.random() < 0.5 else ""
+    text += f"  network: {{topology: star, link: {link}, contention: {dice.choice(['none', 'fifo', 'fair'])}}}\n"
+    text += f"application: {{name: {name}, kernel: k, parameters: {parameters}{moves}}}\n"
+    text += "configurations: {c: {partition: equal, pes: [n0c0]}}\nreplications: 20\nseed: 3\n"
+    path = folder / "cluster.yaml"
+    path.write_text(text)
+    return simulator.load_scenario(path)
+
+
+def least_of_all(made):
+    """The least mean over all sets, orders and splits, one process a PE; what memory does not hold is left out."""
+    units, hosts = made.application.work.units, made.platform.gpu_hosts
+    every = []
+    for count in range(1, len(made.platform.pes) + 1):
+        cuts = [(0, *cut, units) for cut in itertools.combinations(range(1, units), count - 1)]
+        for some in itertools.permutations(range(len(made.platform.pes)), count):
+            ordered = made.application.name == "stencil" or list(some[1:]) == sorted(some[1:])
+            if ordered and not any(gpu in some and host in some for gpu, host in hosts.items()):
+                every += [Configuration("c", tuple(np.diff(cut).tolist()), some) for cut in cuts]
+
+    def least(few):
+        named = tuple(replace(one, name=f"c{place}") for place, one in enumerate(few))
+        try:
+            return float(simulator.run(made.with_configurations(named)).makespan_s.mean(axis=1).min())
+        except ScenarioError:
+            half = len(few) // 2
+            return min(least(few[:half]), least(few[half:])) if half else np.inf
+
+    return min(least(every[first : first + 1000]) for first in range(0, len(every), 1000))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(60))
+def test_no_configuration_of_a_random_cluster_is_better(tmp_path, number):
+    made = random_cluster(tmp_path, number)
+    if len(made.platform.pes) > 5:
+        pytest.skip("too many PEs for all configurations")
+    best = advised(made).configuration
+    mine = float(simulator.run(made.with_configurations((best,))).makespan_s.mean())
+    assert mine <= 1.02 * least_of_all(made)

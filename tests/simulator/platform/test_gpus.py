@@ -214,3 +214,11 @@ def test_three_readings_agree_on_doubted_moves(tmp_path, contention):
     said = {"contention": contention, "pes": "[g0, g1, c2]", "partition": [30, 20, 7], "moves": moved}
     made = replace(doubted(tmp_path, partial(two_hosts, node), parameters="{samples: 57}", **said), replications=4)
     check_three(made, draw(made))
+
+
+def test_what_a_master_has_besides_its_share_is_not_on_its_gpu(tmp_path):
+    said = {"name": "matmul", "parameters": "{n: 500}", "pes": "[g0, c1]"}
+    of_share = 8 * (500 * 500 + 2 * 200 * 500)
+    assert makespan_s(node(tmp_path, partition=[200, 300], memory=f"{of_share}B", **said)) > 0
+    with pytest.raises(ScenarioError, match="GPU g0: what runs there needs 8 B more"):
+        simulator.run(node(tmp_path, partition=[200, 300], memory=f"{of_share - 8}B", **said))
