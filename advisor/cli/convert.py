@@ -11,7 +11,7 @@ import simulator
 from advisor.cli.declared import Given, Only, argument, only_with, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.options import APP, VERSION, Changes, ScenarioSeed, gave_json, offered
-from simulator import ScenarioError, calibration, documents, files, units
+from simulator import ScenarioError, calibration, files, units
 
 TRACES = ("csv", "sadf", "collectl", "prometheus", "simgrid", "dinda", "bitbrains", "google", "swf")
 RUNS = ("csv", "extrap", "extrap-json", "sacct")
@@ -178,7 +178,7 @@ def _table(source: Path, output: Path) -> Converted:
 
 def _trace(source: Path, output: Path, kind: str | None, asked: Imported) -> Converted:
     """What a source measures is stated by it or by the user."""
-    from advisor.cli.models import TraceFacts
+    from advisor.cli.models import trace_facts
     from simulator.load_traces import ImportOptions, import_trace, trace_text
 
     if kind is None:
@@ -194,7 +194,7 @@ def _trace(source: Path, output: Path, kind: str | None, asked: Imported) -> Con
     comment = "\n".join([f"imported from {source.name} ({kind})", *found.notes])
     files.write_text(output, trace_text(found.trace, column=found.column, comment=comment))
     said = f"{output}: {found.trace.values.size} rows, {found.trace.end_s:g} s, mean {found.trace.mean():.3f}"
-    return Converted(said, found.notes, documents.to_dict(TraceFacts.of(output, found.trace, found.column)))
+    return Converted(said, found.notes, trace_facts(output, found.trace, found.column))
 
 
 def _kept_runs(source: Path, history: Path, kind: str | None, kept: Kept) -> Converted:

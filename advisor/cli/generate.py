@@ -9,10 +9,10 @@ import simulator
 from advisor.cli.convert import LOGS, write_log
 from advisor.cli.declared import REQUIRED, Given, Only, argument, only_with, option
 from advisor.cli.inputs import INPUT
-from advisor.cli.models import StreamFacts, TraceFacts, lines, stream_blocks
+from advisor.cli.models import lines, stream_blocks, stream_facts, trace_facts
 from advisor.cli.options import Seed, file, named_values, offered
 from advisor.cli.outputs import finish, show
-from simulator import ScenarioError, documents, files, provenance, units
+from simulator import ScenarioError, files, provenance, units
 
 TRACES = ("constant", "on-off", "bootstrap")
 STREAMS = "lublin"
@@ -97,8 +97,8 @@ def generate(
     except ScenarioError as error:
         raise ScenarioError([_as_given(line) for line in error.lines]) from error
     document = {"model": STREAMS, "kind": jobs.jobs_kind, "load_asked": jobs.load, "log": str(output)}
-    facts = StreamFacts.of(stream)
-    document |= documents.to_dict(facts) | {"seed": seed, "provenance": provenance.provenance(seed=seed)}
+    facts = stream_facts(stream)
+    document |= facts | {"seed": seed, "provenance": provenance.provenance(seed=seed)}
     shown, write = stream_blocks(facts), partial(write_log, stream)
     finish(document, shown, output, write=write, said=f"written to {output}")
 
@@ -118,7 +118,7 @@ def _trace(kind: str, output: Path, asked: Trace, seed: int) -> None:
     files.write_text(output, trace_text(drawn, comment=f"generated: {kind}, seed {seed}, {parameters}"))
     about = {"seed": seed, "parameters": described}
     said = f"{output}: {drawn.values.size} rows, {drawn.end_s:g} s, mean {drawn.mean():.3f}"
-    show(about | documents.to_dict(TraceFacts.of(output, drawn, "load")), [lines(said, f"  {parameters}")])
+    show(about | trace_facts(output, drawn, "load"), [lines(said, f"  {parameters}")])
 
 
 def _with_limits(stream: "simulator.Stream", estimates: str, most: str | None, seed: int) -> "simulator.Stream":

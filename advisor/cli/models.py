@@ -1,7 +1,7 @@
 """What models, load traces and streams of jobs say at a terminal, as blocks: when one is made, and when it is shown."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ ANSWERS = {None: "not known", True: "yes", False: "no"}
 """Whether an assumption holds."""
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Of the jobs of a stream, for the quantiles that are printed."""
-Document = Mapping[str, Any]
+Document = dict[str, Any]
 """A model's file."""
 Shown = list[blocks.Block]
 
@@ -241,85 +241,53 @@ def _kind(kind: Any) -> str:
     return f"kind {kind.name}: {len(kind.pes)} PEs, up to {kind.most} processes on each, {speed}{load}"
 
 
-@dataclass(frozen=True)
-class TraceFacts:
+def trace_facts(path: Path, trace: "simulator.LoadTrace", column: str) -> Document:
     """How long a load trace is, and between what its values lie."""
-
-    trace: str
-    column: str
-    rows: int
-    duration_s: float
-    mean: float
-    least: float
-    greatest: float
-
-    @classmethod
-    def of(cls, path: Path, trace: "simulator.LoadTrace", column: str) -> "TraceFacts":
-        """Those of a trace."""
-        values = trace.values
-        least, greatest = float(values.min()), float(values.max())
-        return cls(str(path), column, int(values.size), trace.end_s, trace.mean(), least, greatest)
+    values = trace.values
+    about: Document = {"trace": str(path), "column": column, "rows": int(values.size), "duration_s": trace.end_s}
+    return {**about, "mean": trace.mean(), "least": float(values.min()), "greatest": float(values.max())}
 
 
-@dataclass(frozen=True)
-class StreamFacts:
+def stream_facts(stream: "simulator.Stream") -> Document:
     """What a stream of jobs holds, in numbers."""
+    import numpy as np
 
-    format: int
-    jobs: int
-    processors: int
-    users: int
-    offered_load: float | None
-    lasts_s: float
-    shares: tuple[float, ...]
-    quantiles: Mapping[str, tuple[float, ...] | None]
-    limits: int
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
-
-    @classmethod
-    def of(cls, stream: "simulator.Stream") -> "StreamFacts":
-        """Those of a stream."""
-        import numpy as np
-
-        processors = stream.machine_processors or 1
-        offered = stream.offered_load(processors)
-        known = {
-            "processors": stream.processors,
-            "run_s": stream.run_s,
-            "gap_s": np.diff(stream.submit_s),
-            "limit_s": stream.limit_s[~np.isnan(stream.limit_s)],
-        }
-        return cls(
-            format=1,
-            jobs=len(stream),
-            processors=processors,
-            users=int(np.unique(stream.user).size),
-            offered_load=offered if np.isfinite(offered) else None,
-            lasts_s=float(stream.submit_s[-1] - stream.submit_s[0]),
-            shares=SHARES,
-            quantiles={
-                name: tuple(np.quantile(some, SHARES).tolist()) if some.size else None for name, some in known.items()
-            },
-            limits=int(np.unique(known["limit_s"]).size),
-            notes=tuple(stream.notes),
-            warnings=(_OVERLOADED.format(offered),) if offered >= 1 else (),
-        )
+    processors = stream.machine_processors or 1
+    offered = stream.offered_load(processors)
+    known = {
+        "processors": stream.processors,
+        "run_s": stream.run_s,
+        "gap_s": np.diff(stream.submit_s),
+        "limit_s": stream.limit_s[~np.isnan(stream.limit_s)],
+    }
+    return {
+        "format": 1,
+        "jobs": len(stream),
+        "processors": processors,
+        "users": int(np.unique(stream.user).size),
+        "offered_load": offered if np.isfinite(offered) else None,
+        "lasts_s": float(stream.submit_s[-1] - stream.submit_s[0]),
+        "shares": list(SHARES),
+        "quantiles": {name: np.quantile(some, SHARES).tolist() if some.size else None for name, some in known.items()},
+        "limits": int(np.unique(known["limit_s"]).size),
+        "notes": list(stream.notes),
+        "warnings": [_OVERLOADED.format(offered)] if offered >= 1 else [],
+    }
 
 
 _OVERLOADED = "the offered load is {:.3g}: a queue grows to the end, and averages hang on the length of the stream"
 
 
-def stream_blocks(found: StreamFacts) -> Shown:
+def stream_blocks(found: Document) -> Shown:
     """The same for people."""
-    days, load = found.lasts_s / 86400, found.offered_load
+    days, load = found["lasts_s"] / 86400, found["offered_load"]
     names = {"processors": "processors", "run_s": "run time in s", "gap_s": "gap in s", "limit_s": "limit in s"}
-    rows = [[text, *(f"{value:.6g}" for value in found.quantiles[name] or ())] for name, text in names.items()]
+    rows = [[text, *(f"{value:.6g}" for value in found["quantiles"][name] or ())] for name, text in names.items()]
     return [
         lines(
-            f"{found.jobs} jobs for {found.processors} processors over {days:.4g} days",
-            f"offered load {'-' if load is None else format(load, '.6g')}, {found.users} users",
+            f"{found['jobs']} jobs for {found['processors']} processors over {days:.4g} days",
+            f"offered load {'-' if load is None else format(load, '.6g')}, {found['users']} users",
         ),
-        blocks.table("", ("", *(f"{share:.0%} below" for share in found.shares)), [row for row in rows if row[1:]]),
-        lines(*found.notes, *warned(found.warnings)),
+        blocks.table("", ("", *(f"{share:.0%} below" for share in found["shares"])), [row for row in rows if row[1:]]),
+        lines(*found["notes"], *warned(found["warnings"])),
     ]

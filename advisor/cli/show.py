@@ -11,8 +11,6 @@ from advisor.cli.convert import HISTORIES, LOGS
 from advisor.cli.declared import Given, Only, argument, option
 from advisor.cli.inputs import INPUT
 from advisor.cli.models import (
-    StreamFacts,
-    TraceFacts,
     allocation_blocks,
     lines,
     memory_blocks,
@@ -20,6 +18,8 @@ from advisor.cli.models import (
     network_blocks,
     speed_blocks,
     stream_blocks,
+    stream_facts,
+    trace_facts,
     warned,
 )
 from advisor.cli.options import COLUMN, Plot, folder, gave_json
@@ -186,7 +186,7 @@ def _show_trace(path: Path, plot: Path | None, column: str | None) -> None:
     if plot is not None:
         simulator.plots.load(found, rule="given" if name == "available" else "fair").save(plot)
     about = {"picture": None if plot is None else str(plot)}
-    if gave_json(about | documents.to_dict(TraceFacts.of(path, found, name))):
+    if gave_json(about | trace_facts(path, found, name)):
         return
     print(f"{path}: {name}, {found.values.size} rows, {found.end_s:g} s")
     print(text_chart(found))
@@ -207,8 +207,8 @@ def _show_runs_kept(path: Path) -> None:
 
 def _show_log(path: Path) -> None:
     """A stream of jobs as it is, not cleaned."""
-    found = StreamFacts.of(simulator.read_stream(path, cleaning="none"))
-    show_result(documents.to_dict(found) | {"log": str(path)}, stream_blocks(found))
+    found = stream_facts(simulator.read_stream(path, cleaning="none"))
+    show_result({**found, "log": str(path)}, stream_blocks(found))
 
 
 def _answered(path: Path) -> tuple[Path, dict[str, Any]] | None:
