@@ -53,6 +53,8 @@ class Array:
 
     dtype: Literal["float64", "int64"]
     dimensions: int
+    holes: bool = False
+    """Whether null stands for what is not known, NaN."""
 
 
 class FormError(ScenarioError):
@@ -414,7 +416,7 @@ def _array(hint: Any) -> Hook:
 
     def walk(value: Any, dimensions: int) -> Any:
         if not dimensions:
-            return number(value, None)
+            return math.nan if value is None and wanted.holes else number(value, None)
         if dimensions == 1 and plain.issuperset(map(type, _list(value))) and not any(one != one for one in value):  # noqa: PLR0124
             return value
         return _each([lambda part, _: walk(part, dimensions - 1)] * len(_list(value)), enumerate(value))

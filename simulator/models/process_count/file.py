@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
 from simulator.base import files
-from simulator.base.arrays import Floats, Ints, Vector
-from simulator.base.documents import Array, Data, at, in_file
-from simulator.base.errors import ScenarioError
+from simulator.base.arrays import Floats, Ints
+from simulator.base.documents import Data, at, in_file, read
 from simulator.base.shipped import locate
 from simulator.models.file import ModelFile, write_model
 from simulator.models.process_count.model import ProcessCountModel, fit_process_counts
@@ -74,7 +73,7 @@ class AllocationFit:
         """Plain data for JSON: the runs that make the model; quality and warnings are there to be read by people."""
         return AllocationFile(
             kinds=self.runs.kinds,
-            runs=RunsEntry.of(self.runs),
+            runs=self.runs.to_dict(),
             quality=self.quality,
             notes=self.notes,
             warnings=self.warnings,
@@ -138,38 +137,8 @@ def load_allocation_fit(path: str | Path) -> AllocationFit:
     """
     found = AllocationFile.load(path)
     with in_file(path), at("runs"):
-        runs = found.runs.by(found.kinds)
+        runs = read(AllocationRuns, found.runs, kinds=found.kinds)
         return AllocationFit(fit_process_counts(runs), runs, found.notes, found.provenance)
-
-
-@dataclass(frozen=True)
-class RunsEntry:
-    """Runs as a file says them; parts that were not measured are null."""
-
-    size: Vector
-    allocations: Annotated[Ints, Array("int64", 3)]
-    time_s: Vector
-    comp_s: tuple[tuple[float | None, ...], ...]
-    comm_s: tuple[tuple[float | None, ...], ...]
-
-    @classmethod
-    def of(cls, runs: AllocationRuns) -> "RunsEntry":
-        """These runs, without the kinds' names."""
-        parts = (
-            tuple(tuple(None if np.isnan(cell) else cell for cell in row) for row in part.tolist())
-            for part in (runs.comp_s, runs.comm_s)
-        )
-        return cls(runs.size, runs.allocations, runs.time_s, *parts)
-
-    def by(self, kinds: tuple[str, ...]) -> AllocationRuns:
-        """The runs of these kinds."""
-        count = self.size.size
-        rows = {len(row) for part in (self.comp_s, self.comm_s) for row in part}
-        counts = {len(part) for part in (self.allocations, self.time_s, self.comp_s, self.comm_s)}
-        if counts != {count} or rows - {len(kinds)} or self.allocations.shape[1:] != (len(kinds), 2):
-            raise ScenarioError("there is not one entry for each run and kind")
-        comp_s, comm_s = (np.array(part, np.float64).reshape(count, len(kinds)) for part in (self.comp_s, self.comm_s))
-        return AllocationRuns(kinds, self.size, self.allocations, self.time_s, comp_s, comm_s)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,6 +147,6 @@ class AllocationFile(ModelFile):
 
     FORMAT, KIND, WRITER = 2, "process_count", "apportion fit"
     kinds: tuple[str, ...]
-    runs: RunsEntry
+    runs: Mapping[str, object]
     quality: Mapping[str, FitQuality]
     notes: tuple[str, ...] = ()

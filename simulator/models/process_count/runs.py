@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
-from simulator.base.arrays import Floats, Ints
+from simulator.base.arrays import Floats, Ints, Known, Vector
+from simulator.base.documents import NOT_WRITTEN, Array, Data, Record
 from simulator.base.errors import ScenarioError
 from simulator.base.tables import MAX_FAULTS, Table, read_table
 from simulator.base.units import to_number
@@ -21,20 +23,34 @@ _KIND = re.compile(r"[^\s:,=]+")
 
 
 @dataclass(frozen=True)
-class AllocationRuns:
+class AllocationRuns(Record):
     """Runs, one per row; rows that agree in everything but the time are repetitions."""
 
-    kinds: tuple[str, ...]
-    size: Floats
+    kinds: tuple[str, ...] = field(metadata=NOT_WRITTEN)
+    size: Vector
     """Problem size N; (runs,)."""
-    allocations: Ints
+    allocations: Annotated[Ints, Array("int64", 3)]
     """PEs that took part and processes on each of them, both 0 for a kind that took no part; (runs, kind, 2)."""
-    time_s: Floats
+    time_s: Vector
     """Of the whole run; (runs,)."""
-    comp_s: Floats
+    comp_s: Known
     """Computation Ta of each kind's PEs, not a number where it was not measured; (runs, kind)."""
-    comm_s: Floats
+    comm_s: Known
     """Communication Tc likewise; (runs, kind)."""
+
+    def __post_init__(self) -> None:
+        each = self.size.size, len(self.kinds)
+        shapes = (*each, 2), each[:1], each, each
+        if tuple(part.shape for part in (self.allocations, self.time_s, self.comp_s, self.comm_s)) != shapes:
+            raise ScenarioError("there is not one entry for each run and kind")
+
+    def to_dict(self) -> Data:
+        """Plain data for JSON; null where nothing was measured."""
+        parts = {"comp_s": self.comp_s.tolist(), "comm_s": self.comm_s.tolist()}
+        known = {
+            name: [[None if np.isnan(one) else one for one in row] for row in part] for name, part in parts.items()
+        }
+        return super().to_dict() | known
 
     @property
     def processes(self) -> Ints:
