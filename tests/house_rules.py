@@ -36,13 +36,13 @@ CLOCKS = {
 }
 
 LINES = {
-    "simulator/base": (4_928, 3_768),
-    "simulator/models": (11_838, 11_654),
+    "simulator/base": (4_931, 3_768),
+    "simulator/models": (11_823, 11_654),
     "simulator/load_traces": (1_747, 1_747),
     "simulator/platform": (4_867, 4_867),
     "simulator/programs": (8_854, 8_854),
     "simulator/scheduling": (2_778, 2_738),
-    "simulator/scenario_file": (7_422, 6_471),
+    "simulator/scenario_file": (7_429, 6_471),
     "simulator/engines": (13_192, 12_690),
     "simulator/results": (4_115, 4_282),
     "simulator/experiments": (1_719, 1_601),
