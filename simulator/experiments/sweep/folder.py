@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from dataclasses import fields
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from simulator.base import files
 from simulator.base.errors import ApportionError, ScenarioError, SweepError
 from simulator.base.provenance import provenance
 from simulator.engines.run import run as simulate
-from simulator.engines.run_set import TABLES, RunSet, describe_all
+from simulator.engines.run_set import RunSet, describe_all
 from simulator.experiments.sweep.plan import Document, Plan
 from simulator.results.files import (
     FORMAT,
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _current: ContextVar["KeptRuns | None"] = ContextVar("kept runs", default=None)
+LOGGED = ("logs", "programs")
+"""What runs have that are logged; others are kept."""
 AT_ONCE = 256
 """Points whose makespans are in memory at once."""
 _OF_TIMES = ("mean", "low", "high", "median", "run_low", "run_high")
@@ -91,9 +94,10 @@ class KeptRuns:
         name = self._name(scenario, how)
         self._calls += 1
         if name in self._known:
-            return _runs_of(self._known.pop(name))
+            return RunSet(**_value(self._known.pop(name)["runs"]), logs={})
         runs = simulate(scenario, **how)
-        self._keep(sealed({"hash": name, **_plain(runs)}), runs.makespan_ticks.size)
+        said = {part.name: getattr(runs, part.name) for part in fields(runs) if part.name not in LOGGED}
+        self._keep(sealed({"hash": name, "runs": _plain(said)}), runs.makespan_ticks.size)
         return runs
 
     def close(self) -> None:
@@ -106,7 +110,7 @@ class KeptRuns:
                 found = unsealed(line.decode(errors="replace"))
                 if found is not None and found["hash"] not in self._known:
                     self._known[found["hash"]] = found
-                    self.kept += int(np.prod(found["shape"]))
+                    self.kept += int(np.prod(found["runs"]["makespan_ticks"]["shape"]))
 
     def _keep(self, text: str, runs: int) -> None:
         if self._stream is None:
@@ -150,54 +154,24 @@ def run_or_recall(scenario: Scenario, **how: Any) -> RunSet:
     return kept.run(scenario, **how)
 
 
-def _plain(runs: RunSet) -> Document:
-    return {
-        "configurations": list(runs.configurations),
-        "tick_s": runs.tick_s,
-        "shape": list(runs.makespan_ticks.shape),
-        "makespan_ticks": _packed(runs.makespan_ticks),
-        **{name: [_packed(table) for table in getattr(runs, name)] for name in TABLES},
-        "engine": runs.engine,
-        "seed": runs.seed,
-        "deterministic": runs.deterministic,
-        "truths": None if runs.truths is None else _packed(runs.truths),
-        "truth_count": runs.truth_count,
-        "strata": runs.strata,
-        "partitions": runs.partitions,
-    }
+def _plain(value: Any) -> Any:
+    """A value for JSON, arrays packed."""
+    if isinstance(value, np.ndarray):
+        packed = base64.b64encode(zlib.compress(np.ascontiguousarray(value).tobytes(), 1)).decode()
+        return {"packed": packed, "dtype": value.dtype.str, "shape": list(value.shape)}
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
 
 
-def _runs_of(found: Mapping[str, Any]) -> RunSet:
-    shape = tuple(found["shape"])
-    computed, busy, finish = (tuple(_unpacked(text, (shape[1], -1)) for text in found[name]) for name in TABLES)
-    return RunSet(
-        configurations=tuple(found["configurations"]),
-        tick_s=found["tick_s"],
-        makespan_ticks=_unpacked(found["makespan_ticks"], shape),
-        engine=found["engine"],
-        seed=found["seed"],
-        deterministic=found["deterministic"],
-        truths=None if found["truths"] is None else _unpacked(found["truths"], (-1,)),
-        truth_count=found["truth_count"],
-        strata=found["strata"],
-        partitions={
-            name: tuple(tuple((since, tuple(units)) for since, units in one) for one in rows)
-            for name, rows in found.get("partitions", {}).items()
-        },
-        logs={},
-        computed_ticks=computed,
-        busy_ticks=busy,
-        finish_ticks=finish,
-    )
-
-
-def _packed(table: NDArray[np.int64]) -> str:
-    """Whole numbers as text, eight bytes each before they are packed."""
-    return base64.b64encode(zlib.compress(np.ascontiguousarray(table, dtype="<i8").tobytes(), 1)).decode()
-
-
-def _unpacked(text: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<i8").reshape(shape).astype(np.int64)
+def _value(found: Any) -> Any:
+    """What `_plain` was given; lists are tuples."""
+    if isinstance(found, dict) and isinstance(found.get("packed"), str):
+        flat = np.frombuffer(zlib.decompress(base64.b64decode(found["packed"])), found["dtype"])
+        return flat.reshape(found["shape"]).copy()
+    if isinstance(found, dict):
+        return {name: _value(one) for name, one in found.items()}
+    return tuple(map(_value, found)) if isinstance(found, list) else found
 
 
 # The table of a sweep: one row per point and configuration, with every parameter, the seed and paired differences.

@@ -84,13 +84,6 @@ def test_the_new_model_lies_beside_the_old_one_which_stays(home):
     assert sorted(path.name for path in (home / "models").iterdir()) == ["a-2.json", "a-3.json", "a.json", "b.json"]
 
 
-@pytest.mark.usefixtures("measured")
-def test_in_a_folder_of_results(home):
-    (again,) = measure_again(home / "s.yaml", found(candidate("models/a.json")), budget_s=10, folder=home / "out")
-    assert again.model == str(home / "out/a-2.json")
-    assert again.changes == ('platform.nodes.0.pes.0.speeds.dgemm.model="out/a-2.json"',)
-
-
 def test_the_budget_is_shared_by_what_is_worth_it_and_fits(home, measured):
     two = found(candidate("models/a.json", seconds=5), candidate("models/b.json", seconds=10))
     assert [one.source for one in measure_again(home / "s.yaml", two, budget_s=20)] == [

@@ -2,7 +2,6 @@
 
 import itertools
 import shutil
-import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -331,20 +330,6 @@ def test_more_ranks_run_where_loads_leave_more():
     assert counts == {"block": (2, 2), "cyclic": (2, 2), "by-speed": (3, 1)}
 
 
-@pytest.mark.skipif(MPICH is None, reason="MPICH")
-@pytest.mark.parametrize(
-    ("placement", "cliques"), [((1, 0, 1, 0), "(vector,(0,2,1))"), ((1, 1, 0, 0), "(vector,(0,2,2))")]
-)
-def test_mpich_knows_which_ranks_share_a_node(tmp_path, placement, cliques):
-    """As two hosts that are started here: the nodes that it tells the program are those that are advised."""
-    scenario = Scenario(star([1.0, 1.0], cores=2), paired(), (as_now(0, 0, 1, 1),))
-    text = export_files(scenario, Configuration("x", (1,) * 4, placement))["hostfile"]
-    (tmp_path / "hosts").write_text(text)
-    words = [MPICH, "-launcher", "fork", "-verbose", "-f", "hosts", "-n", "4", "true"]
-    said = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True).stdout
-    assert f"--pmi-process-mapping {cliques}" in said
-
-
 # Parts
 
 
@@ -362,31 +347,6 @@ def test_pes_are_not_alike_where_routes_differ():
     traffic = Traffic(Space(Scenario(unlike, paired(), (as_now(0, 1, 2, 3),))))
     assert len(set(traffic.node_kinds)) == 4
     assert traffic.usual((3, 1, 0, 2)) == (3, 1, 0, 2)
-
-
-def test_the_model_learns_what_decides():
-    """From computing alone, and from messages alone."""
-    draws = np.random.default_rng(5)
-    for volume, size, place in ((1.0, 1, slice(0, 3)), (1e-6, 10_000_000, slice(3, 5))):
-        platform = star([1.0, 0.7, 0.4, 0.3], cores=2, bandwidth=1e7)
-        traffic = Traffic(Space(Scenario(platform, paired(volume=volume, size=size), (as_now(0, 1, 2, 3),))))
-        placed = np.unique([draws.permutation(np.repeat(range(4), 2))[:4] for _ in range(60)], axis=0)
-        took = run(
-            traffic.space.scenario.with_configurations(
-                tuple(
-                    Configuration(f"{n}", (1,) * 4, [traffic.pes[at] for at in one])
-                    for n, one in enumerate(placed.tolist())
-                )
-            )
-        ).makespan_s[:, 0]
-        seen = [([traffic.pes[at] for at in one], took[n]) for n, one in enumerate(placed.tolist())]
-        weights = traffic.learned(seen)
-        said = traffic.parts(placed) * weights
-        assert np.corrcoef(said.sum(axis=1), took)[0, 1] > 0.9
-        others = np.ones(5, dtype=bool)
-        others[place] = False
-        others[0] = False
-        assert said[:, others].mean() < 0.2 * took.mean()
 
 
 def test_exports_keep_the_order_of_ranks_and_say_nothing_of_units():

@@ -115,10 +115,6 @@ def test_numbers_of_nodes_that_are_none(text, said):
     assert said in fault.value.lines[0]
 
 
-def test_numbers_of_nodes_may_be_a_range():
-    assert read_nodes("8,1..4") == (1, 2, 3, 4, 8)
-
-
 def test_more_nodes_than_a_network_can_be_copied_to(tmp_path):
     path = file_of(tmp_path, network="torus, shape: [2, 2]")
     assert [one.step.nodes for one in found_of(path, "strong", (1, 2, 4)).points] == [1, 2, 4]

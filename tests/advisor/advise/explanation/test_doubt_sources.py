@@ -124,8 +124,3 @@ def test_a_maximum_is_followed_by_few_truths(truths):
         found = {one.source: one.share for one in Regression(sources(deviates), row[np.newaxis]).shares(0)}
         shares.append(found["a"])
     assert np.mean(shares) > 0.9
-
-
-def test_means_of_truths():
-    samples = np.array([[1.0, 10.0, 3.0, 20.0], [0.0, 1.0, 0.0, 1.0]])
-    assert truth_means(samples, np.array([4, 7, 4, 7])).tolist() == [[2.0, 15.0], [0.0, 1.0]]

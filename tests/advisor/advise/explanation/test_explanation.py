@@ -61,15 +61,6 @@ def test_what_messages_and_load_cost():
     assert costs["load"].divided_anew == pytest.approx(1 - 0.5 / (2 / 3), rel=2e-3)
 
 
-def test_what_another_pe_would_bring():
-    """Three alike PEs of which two are used: a third takes a third off; one alone takes twice as long."""
-    pes = [pe(name, SPEED) for name in "abc"]
-    made = scenario(pes, N, link=LinkModel.from_latency(1e-9, 1e30))
-    found = others(asked(made, 300, 300, 0))
-    assert [(other.change, other.pe) for other in found] == [("with", "c"), ("without", "b")]
-    assert [other.longer for other in found] == [pytest.approx(-1 / 3, abs=1e-6), pytest.approx(1, abs=1e-6)]
-
-
 def test_sensitivity_of_a_balanced_partition_to_one_speed():
     """Halves of WORK_S: b a tenth slower takes 1 / 0.9, the best 2 / 1.9; a tenth faster nothing, against 2 / 2.1."""
     made = two()

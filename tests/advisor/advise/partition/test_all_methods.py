@@ -36,15 +36,6 @@ def test_a_partition_is_valid_and_its_bound_holds(name, growing):
     assert partitioned > 5
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_no_unit_and_too_little_memory_are_refused(name):
-    pes = SpeedKinds.of([[1.0], [1.0]], [[2.0], [3.0]], limits=[10, 20], counts=[1, 2])
-    with pytest.raises(ScenarioError, match="units is 0; give at least 1"):
-        METHODS[name](0, pes)
-    with pytest.raises(ScenarioError, match=", 7 more than fit the memory of all PEs"):
-        METHODS[name](57, pes)
-
-
 def test_equal_differs_by_one_at_most_and_fills_what_is_small():
     pes = SpeedKinds.of([[1.0]] * 3, [[1.0], [9.0], [5.0]], limits=[100, 2, 100])
     assert METHODS["equal"](5, pes).units.tolist() == [2, 2, 1]

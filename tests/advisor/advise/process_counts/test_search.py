@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from advisor.advise.process_counts.search import Limits, Space, _near, configurations, fewest_of_near
+from advisor.advise.process_counts.search import Space, configurations, fewest_of_near
 from tests.support.known_models import KnownModel
 
 
@@ -21,19 +21,6 @@ def test_few_configurations_are_all_looked_at():
     np.testing.assert_array_equal(space.looked_at(), enumerated(kinds))
     assert space.count == 7 * 5 - 1
     np.testing.assert_array_equal(space.wide(np.array([[[1, 2], [3, 1]]])), [[[3, 1], [1, 2]]])
-
-
-def test_memory_holds_what_fits_on_each_pe():
-    kinds = {"fast": (1, 6), "slow": (8, 1)}
-    model, every = KnownModel(("slow", "fast"), (1e9, 4e9)), enumerated(kinds)
-    held = every[:, 0, 1] * 8 * 3200**2 / every.prod(axis=2).sum(axis=1) <= 20e6
-    assert 0 < held.sum() < len(every)
-    found = Space(model, kinds, 3200.0, Limits({"fast": 20e6}, "8*N**2/P")).looked_at()
-    np.testing.assert_array_equal(found, every[held])
-
-
-def test_up_to_200_processes_of_a_kind_are_all_looked_at():
-    assert _near(150, 1) == [*range(1, 151)]
 
 
 def test_the_best_of_more_than_can_be_listed():

@@ -62,34 +62,20 @@ def test_killed_in_the_middle(tmp_path, name):
     assert contents(folder) == contents(tmp_path / "whole")
 
 
-def lines(path):
-    return [int(line) for line in path.read_text().split()] if path.exists() else []
-
-
-@pytest.mark.parametrize("victim", ["main", "worker"])
-def test_what_is_finished_is_never_asked_again(tmp_path, monkeypatch, victim):
+def test_what_is_finished_is_never_asked_again(tmp_path, monkeypatch):
     """Each question leaves a line."""
     path, folder, told, values = write(tmp_path), tmp_path / "out", tmp_path / "told", "1601..1630"
     monkeypatch.setitem(ENVIRONMENT, "COUNTED", str(told))
     plan = counted_plan(path, values)
     size = {point.hash: dict(point.values).get("application.parameters.n", 1600) for point in plan.points}
-    arguments = [sys.executable, "-m", "tests.support.sweep_points", path, folder, values]
-    process = start(*arguments, cwd=ROOT)
+    process = start(sys.executable, "-m", "tests.support.sweep_points", path, folder, values, cwd=ROOT)
     until(lambda: len(finished(folder)) >= 6, "no points")
-    if victim == "worker":
-        kept = {size[path.stem] for path in finished(folder)}
-        workers_of(process.pid)[0].kill()
-        _, errors = process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == 0, errors
-        asked = lines(told)
-        assert all(asked.count(n) == 1 for n in kept)
-    else:
-        process.kill()
-        process.communicate()
-        kept, before = {size[path.stem] for path in finished(folder)}, len(lines(told))
-        code, _, errors = run_to_end(*arguments)
-        assert code == 0, errors
-        assert sorted(lines(told)[before:]) == sorted(set(size.values()) - kept)
+    kept = {size[path.stem] for path in finished(folder)}
+    workers_of(process.pid)[0].kill()
+    _, errors = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, errors
+    asked = [int(line) for line in told.read_text().split()]
+    assert all(asked.count(n) == 1 for n in kept)
     assert len(finished(folder)) == 31
 
 
