@@ -71,8 +71,13 @@ Without these it gets the lowest that are free and have the memory that it needs
 def checked_starts(name: str, decide: OwnDecide, seen: Seen) -> list[tuple[int, tuple[int, ...]]]:
     """Number and PEs (none where these are counted) of each job that a policy starts now."""
     where = f"policy {name} at {seen.now_s:.9g} s"
-    with _Blaming(where):
+    try:
         chosen = list(decide(seen))
+    except (ApportionError, MemoryError):
+        raise
+    except (Exception, SystemExit) as error:  # users may raise anything, exceptions of their own among it
+        reason = f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise ScenarioError(f"{where}: it failed with {reason}; mend its function") from error
     waiting = {job.number: job for job in seen.waiting}
     free, starts = set(seen.free_pes), list[tuple[int, tuple[int, ...]]]()
     named = bool(free or any(running.pes for running in seen.running))
@@ -91,22 +96,6 @@ def checked_starts(name: str, decide: OwnDecide, seen: Seen) -> list[tuple[int, 
             free -= set(pes)
         starts.append((job.number, pes if named else ()))
     return starts
-
-
-class _Blaming:
-    """Names the policy whose function fails: users may raise anything, exceptions of their own among it."""
-
-    def __init__(self, where: str) -> None:
-        self._where = where
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        ours = isinstance(error, (ApportionError, MemoryError))
-        if isinstance(error, (Exception, SystemExit)) and not ours:
-            reason = f"{type(error).__name__}: {error}".removesuffix(": ")
-            raise ScenarioError(f"{self._where}: it failed with {reason}; mend its function") from error
 
 
 def _parts(where: str, choice: Any, waiting: dict[int, Waiting]) -> tuple[Waiting, tuple[int, ...]]:
