@@ -90,12 +90,14 @@ def rates(scenario: Scenario) -> dict[str, NDArray[np.float64]]:
 
 
 def rate_of(scenario: Scenario, one: Configuration, per_second: NDArray[np.float64]) -> float:
-    """What a second of a configuration counts for: all PEs that take part, the master's among them, and their nodes.
+    """What a second of a configuration counts for: all PEs that take part, the master's and hosts of GPUs among them,
+    and their nodes.
 
     `per_second`: of `rates`.
     """
     master, platform = scenario.application.work.has_master, scenario.platform
     placed = zip(one.placement, one.partition, strict=True)
-    taken = sorted({pe for process, (pe, units) in enumerate(placed) if units or (master and process == 0)})
+    used = {pe for process, (pe, units) in enumerate(placed) if units or (master and process == 0)}
+    taken = sorted(used | {host for gpu, host in platform.gpu_hosts.items() if gpu in used})
     nodes = sorted({len(platform.pes) + int(platform.node_of[pe]) for pe in taken})
     return float(per_second[[*taken, *nodes]].sum())

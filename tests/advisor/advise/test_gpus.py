@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import simulator
+from advisor.advise import objectives
 from advisor.advise.export import export_files
 from simulator import Configuration, ScenarioError
 from tests.support.advised import advised
@@ -175,3 +176,11 @@ def test_no_configuration_of_a_random_cluster_is_better(tmp_path, number):
     best = advised(made).configuration
     mine = float(simulator.run(made.with_configurations((best,))).makespan_s.mean())
     assert mine <= 1.02 * least_of_all(made)
+
+
+def test_the_core_that_hosts_a_gpu_counts_in_the_cost(tmp_path):
+    pes = [f"{core(0)}, cost: 5", f"{core(1)}, cost: 1", f"{gpu('2 Gunits/s')}, cost: 1"]
+    made = node(tmp_path, pes)
+    rates = objectives.rates_of(made, [Configuration("g", (24,), (2,)), Configuration("c", (24,), (1,))], "cost")
+    assert rates.tolist() == [6, 1]
+    assert advised(made, objective="cost").configuration.placement == (1,)
