@@ -27,7 +27,7 @@ FORMS = {
     "cluster": (
         "prop",
         "id prefix suffix radical speed bw lat",
-        f"core sharing_policy topology {_MIDDLE}",
+        f"core sharing_policy topology topo_parameters {_MIDDLE}",
     ),
     "cabinet": ("", "id prefix suffix radical speed bw lat", ""),
     "backbone": ("", "id bandwidth latency", ""),
@@ -44,8 +44,8 @@ VALUES = {
     "direction": ("UP", "DOWN", "NONE"),
     "sharing_policy": ("SHARED", "SPLITDUPLEX", "FULLDUPLEX", "FATPIPE"),
     "bb_sharing_policy": ("SHARED", "FATPIPE"),
-    "topology": ("FLAT",),
-    "routing": ("Full", "None", "Cluster", "Floyd"),
+    "topology": ("FLAT", "TORUS", "FAT_TREE"),
+    "routing": ("Full", "None", "Cluster", "Floyd", "Dijkstra", "DijkstraCache"),
 }
 _BYPASSES = ("bypassRoute", "bypassZoneRoute", "bypassASroute")
 _FAILURES = "failures are not simulated here; leave it out"

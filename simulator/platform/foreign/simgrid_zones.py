@@ -1,5 +1,6 @@
 """The zones of a SimGrid platform file (version 4.1): hosts as PEs, and the links from one host to another."""
 
+import heapq
 import math
 import re
 from collections.abc import Mapping
@@ -71,7 +72,7 @@ class Zone:
     routing: str
     parent: "Zone | None"
     ways: dict[tuple[str, str], Way] = field(default_factory=dict)
-    """Routes between its points, or between the zones in it."""
+    """Routes between its points, or between the zones in it; of a torus or fat tree, those of all its hosts."""
     points: list[str] = field(default_factory=list)
     """Hosts and routers in the order in which they are defined."""
     up: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -183,6 +184,8 @@ class Zones:
         if zone.routing == "Cluster":
             passed = [*zone.up.get(source, ()), *zone.down.get(destination, ())]  # routers need no link of their own
             return tuple(dict.fromkeys(link & ~1 if self.links[link >> 1].shared else link for link in passed))
+        if zone.routing in ("Dijkstra", "DijkstraCache"):
+            return self._shortest(zone, source, destination)
         if zone.routing == "Floyd":
             return self._floyd(zone, source, destination)
         way = zone.ways.get((source, destination))
@@ -201,6 +204,33 @@ class Zones:
                 return None
             passed, at = zone.ways[before, at].passed + passed, before
         return passed
+
+    @staticmethod
+    def _shortest(zone: Zone, source: str, destination: str) -> tuple[int, ...] | None:
+        """The way over fewest links; SimGrid's choice between several is its own, so they are refused."""
+        near: dict[str, list[tuple[str, Way]]] = {}
+        for (start, end), way in zone.ways.items():
+            near.setdefault(start, []).append((end, way))
+        lengths, counts = {source: 0}, {source: 1}
+        passed: dict[str, tuple[int, ...]] = {source: ()}
+        queue = [(0, source)]
+        done: set[str] = set()
+        while queue:
+            length, point = heapq.heappop(queue)
+            if point in done:
+                continue
+            done.add(point)
+            for end, way in near.get(point, ()):
+                longer = length + len(way.passed)
+                if longer < lengths.get(end, longer + 1):
+                    lengths[end], counts[end], passed[end] = longer, 0, passed[point] + way.passed
+                    heapq.heappush(queue, (longer, end))
+                if longer == lengths[end]:
+                    counts[end] += counts[point]
+        if counts.get(destination, 1) > 1:
+            found = f"several from {source} to {destination} are as short"
+            raise zone.element.fault("route", f"{found}; leave one (routing Floyd says which)")
+        return passed.get(destination)
 
 
 def _before(zone: Zone) -> dict[tuple[str, str], str]:

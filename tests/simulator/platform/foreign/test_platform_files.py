@@ -1,5 +1,6 @@
 """SimGrid's platform files: by hand, against SimGrid itself where it is installed, and bad ones."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -115,8 +116,17 @@ def every_route_is_simgrids(name):
         assert [link.bandwidth_bytes_per_s, link.latency_s] == pytest.approx(told["links"][name], rel=1e-12)
 
 
+def test_a_fat_tree_goes_up_by_destination_by_hand():
+    """Of 12 hosts 3 are on a switch, 2 of these below another; four cables up from the first, by destination mod 4."""
+    platform = read("fat_tree.xml")
+    ways = {place: links_of(platform, "f0", f"f{place}") for place in range(1, 12)}
+    assert [len(way) for way in ways.values()] == [2] * 2 + [4] * 3 + [6] * 6
+    for one, other in itertools.combinations(range(3, 12), 2):
+        assert (ways[one][1] == ways[other][1]) == (one % 4 == other % 4)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["cabinets.xml", "ties.xml"])
+@pytest.mark.parametrize("name", ["torus.xml", "fat_tree.xml", "cabinets.xml", "ties.xml"])
 def every_route_passes_links_like_simgrids(name):
     """Links of generated clusters have other names, but one for each of SimGrid's, on the same routes."""
     told, platform = routes_of(FOLDER / name), read(name)
@@ -211,6 +221,10 @@ def cluster(radical, more=""):
     return platform_text(f'<cluster id="c" prefix="" suffix="" radical="{radical}" speed="1f" bw="1" lat="0" {more}/>')
 
 
+def shaped(radical, topology, parameters):
+    return cluster(radical, f'topology="{topology}" topo_parameters="{parameters}"')
+
+
 NINES = "9" * 5000
 HOSTS = '<host id="a" speed="1Gf"/><host id="b" speed="1Gf"/><link id="l" bandwidth="1MBps" latency="1us"/>'
 ROUTE = '<route src="a" dst="b"><link_ctn id="l"/></route>'
@@ -247,7 +261,13 @@ BAD = {
     "fat": (platform_text(HOSTS.replace('"1us"', '"1us" sharing_policy="FATPIPE"') + ROUTE), "3: platform: link: l"),
     "limiter": (cluster("0-3", 'limiter_link="1"'), "4: cluster c: limiter_link: a link that limits"),
     "topology": (cluster("0-1", 'topology="DRAGONFLY"'), "4: cluster c: topology: 'DRAGONFLY' is not read; write F"),
-    "torus": (cluster("0-3", 'topology="TORUS" topo_parameters="2,2"'), "4: cluster c: topology: 'TORUS' is not read"),
+    "torus": (shaped("0-4", "TORUS", "2,2"), "4: cluster c: topo_parameters: there are 2 x 2 places and"),
+    "torus without shape": (shaped("0-4", "TORUS", "2,x"), "4: cluster c: topo_parameters: '2,x' is no"),
+    "fat tree": (shaped("0-4", "FAT_TREE", "1;4;1;1"), "4: cluster c: topo_parameters: there are 4 places"),
+    "huge fat tree": (shaped("0-3", "FAT_TREE", "2;2,2;999999,999999;9,9"), "4: cluster c:"),
+    "fat tree's parts": (shaped("0-3", "FAT_TREE", "2;2"), "4: cluster c: topo_parameters: this is no fat"),
+    "torus's dimensions": (shaped("0", "TORUS", ",".join("1" * 17)), "4: cluster c:"),
+    "large torus": (shaped("0-600", "TORUS", "601"), "4: cluster c: radical: there are 601 hosts; a TORUS"),
     "a link twice on a way": (platform_text(HOSTS + '<host id="c" speed="1f"/>' + ROUTE
         + '<route src="b" dst="c"><link_ctn id="l"/></route>').replace("Full", "Floyd"),
         "3: zone z: route: from a to c: link l comes twice; pass each once"),
@@ -282,6 +302,10 @@ BAD = {
         + ROUTE.replace("</route>", '<link_ctn id="m"/></route>')).replace('"1us"', '"1us" sharing_policy="FATPIPE"'),
         "3: platform: link: l is a FATPIPE, which is read with contention none only, or where a route's other"),
     "radical": (cluster("1-0"), r"4: cluster c:"),
+    "ways as long": (platform_text(HOSTS + '<host id="c" speed="1f"/><host id="d" speed="1f"/>' + "".join(
+        f'<route src="{a}" dst="{b}"><link_ctn id="l"/></route>' for a, b in ("ac", "ad", "bc", "bd"))
+    ).replace("Full", "Dijkstra"), r"3: zone z: route: several from a to b are as short; leave one \(routing Floyd"),
+    "fat tree's levels": (shaped("0-3", "FAT_TREE", "2;4;1;1"), "4: cluster c: topo_parameters: there are"),
 }  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def written(made, folder, **options):
     return found, replace(made, platform=read.platform)
 
 
-CASES = [(path.name, "fair") for path in sorted(FOLDER.glob("*.xml"))] + [("zones.xml", "none")]
+CASES = [(path.name, "fair") for path in sorted(FOLDER.glob("*.xml"))] + [("zones.xml", "none"), ("torus.xml", "none")]
 
 
 @pytest.mark.parametrize(("name", "contention"), CASES)
