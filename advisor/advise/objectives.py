@@ -90,8 +90,7 @@ def rates(scenario: Scenario) -> dict[str, NDArray[np.float64]]:
 
 
 def rate_of(scenario: Scenario, one: Configuration, per_second: NDArray[np.float64]) -> float:
-    """What a second of a configuration counts for: all PEs that take part, the master's and hosts of GPUs among them,
-    and their nodes.
+    """What a second of a configuration counts for: all PEs that take part (the master's, hosts of GPUs), their nodes.
 
     `per_second`: of `rates`.
     """
