@@ -222,7 +222,7 @@ def _judged(
     chosen = [cell for cell, is_judged in zip(cells, judged, strict=True) if is_judged]
     if not chosen:
         return {}, None
-    return errors_of(chosen, predicted[judged], all_cells=cells), _doubt(chosen, predicted[judged])
+    return errors_of(chosen, predicted[judged]), _doubt(chosen, predicted[judged])
 
 
 def _doubt(cells: Sequence[Cell], predicted: Floats) -> Doubt:
@@ -254,30 +254,14 @@ def _unseen(found: Found) -> list[str]:
     return lines
 
 
-def errors_of(cells: Sequence[Cell], predicted: Floats, *, all_cells: Sequence[Cell]) -> dict[str, float]:
-    """Mean and worst error of time together over time alone, and what three simpler answers come to.
-
-    `predicted`: ratios, one per cell; (N,).
-    """
+def errors_of(cells: Sequence[Cell], predicted: Floats) -> dict[str, float]:
+    """Mean and worst error of time together over time alone, as predicted, (N,), and as if nobody lost anything."""
     seen = np.array([cell.ratio for cell in cells])
-    busy = np.array([_all_busy(cell, all_cells) for cell in cells])
-    twice = np.array([cell.twice for cell in cells if cell.twice is not None])
     found: dict[str, float] = {"cells": len(cells)}
-    for name, values in (("model", predicted), ("no_interaction", np.ones(len(cells))), ("all_busy", busy)):
+    for name, values in (("model", predicted), ("no_interaction", np.ones(len(cells)))):
         wrong = np.abs(values / seen - 1)
         found |= {f"{name}_mean": float(wrong.mean()), f"{name}_worst": float(wrong.max())}
-    if twice.size:
-        found |= {"measured_twice_mean": float(twice.mean()), "measured_twice_worst": float(twice.max())}
     return found
-
-
-def _all_busy(cell: Cell, cells: Sequence[Cell]) -> float:
-    """The ratio of a computation with all PEs at work on the same, or on as much as was measured."""
-    own = [other for other in cells if other.subject == cell.subject] or [cell]
-    most = max(len(member.neighbours) for member in own)
-    own = [member for member in own if len(member.neighbours) == most]
-    alike = [member.ratio for member in own if member.is_copies]
-    return float(np.median(alike)) if alike else max(member.ratio for member in own)
 
 
 def _alike(sharing: Sequence[SharingDomain], pe_count: int) -> list[list[SharingDomain]]:

@@ -33,8 +33,6 @@ LIKE = 2.0
 class FittedLevel:
     """Constants of a level with their standard errors; None where it has none, or points do not determine it."""
 
-    capacity_words: float | None
-    capacity_words_error: float | None
     capacity_bytes: float | None
     capacity_bytes_error: float | None
     latency_s: float
@@ -271,14 +269,12 @@ def _entry(candidate: Candidate, selection: Selection) -> FittedForm:
 
 
 def _level(candidate: Candidate, place: int) -> FittedLevel:
-    constants, errors, words, error = candidate.constants, candidate.errors, None, None
+    constants, errors, held, error = candidate.constants, candidate.errors, None, None
     if place < candidate.form.levels - 1:
-        words, error = float(constants.capacities_words[place]), _finite(errors.capacities_words[place])
+        held, error = (WORD_BYTES * float(one.capacities_words[place]) for one in (constants, errors))
     return FittedLevel(
-        words,
-        error,
-        None if words is None else WORD_BYTES * words,
-        None if error is None else WORD_BYTES * error,
+        held,
+        None if error is None else _finite(error),
         float(constants.latency_s[place]),
         _finite(errors.latency_s[place]),
         float(constants.gap_s[place]),

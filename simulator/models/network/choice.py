@@ -68,7 +68,6 @@ class JudgedForm:
             name=self.name,
             parameters=() if fitted is None else fitted.parameters,
             fitted_numbers=None if fitted is None else fitted.free,
-            sse_s2=self.sse,
             sse=self.sse,
             relative_sse=self.relative_sse,
             mean_relative_error=mean_and_most(self.errors)[0],
@@ -96,7 +95,6 @@ class FormEntry:
     name: str
     parameters: tuple[Parameter, ...]
     fitted_numbers: int | None
-    sse_s2: float | None
     sse: float | None
     relative_sse: float | None
     mean_relative_error: float | None

@@ -39,11 +39,10 @@ def test_a_table_becomes_a_model_that_predicts(apportion, table, tmp_path):
     chosen = next(entry for entry in document["models"] if entry["name"] == document["chosen"])
     assert (chosen["levels"], document["levels"]) == (2, 2)
     first, last = chosen["parameters"]
-    assert first["capacity_words"] == pytest.approx(2**15, rel=0.1)
     assert first["capacity_bytes"] == pytest.approx(2**18, rel=0.1)
     assert [last["latency_s"], last["gap_s"]] == pytest.approx([40e-9, 3e-9], rel=0.1)
-    assert last["capacity_words"] is None
-    assert 0 < first["capacity_words_error"] < 0.1 * first["capacity_words"]
+    assert last["capacity_bytes"] is None
+    assert 0 < first["capacity_bytes_error"] < 0.1 * first["capacity_bytes"]
     assert {"model 0", "model 1", "model 2", "model 3", "3 levels"} <= {entry["name"] for entry in document["models"]}
     assert document["provenance"]["inputs"] == {
         str(table): pytest.approx(next(iter(document["provenance"]["inputs"].values())))

@@ -50,7 +50,7 @@ def test_a_machine_with_a_cache_a_channel_and_a_clock_is_found_again(fitted):
         assert found.mean() < 0.01
         assert found.max() < 0.10
     busy = model.held_out
-    assert busy["model_mean"] < 0.5 * min(busy["no_interaction_mean"], busy["all_busy_mean"])
+    assert busy["model_mean"] < 0.5 * busy["no_interaction_mean"]
 
 
 @pytest.mark.parametrize("seed", range(2))
