@@ -48,8 +48,6 @@ class FittedForm:
     name: str
     levels: int
     parameters: tuple[FittedLevel, ...]
-    parameter_count: int
-    points_needed: int
     corrected: bool
     sse: float
     relative_sse: float
@@ -253,8 +251,6 @@ def _entry(candidate: Candidate, selection: Selection) -> FittedForm:
         name=candidate.name,
         levels=candidate.form.levels,
         parameters=tuple(_level(candidate, place) for place in range(candidate.form.levels)),
-        parameter_count=candidate.form.parameters,
-        points_needed=candidate.form.points_needed,
         corrected=candidate.correction is not None,
         sse=float(residuals @ residuals),
         relative_sse=float(relative @ relative),

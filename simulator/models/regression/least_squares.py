@@ -38,8 +38,6 @@ class LinearFit(Record):
     """Residual variance in s^2; shape ()."""
     freedom: int
     """Runs minus rank."""
-    condition: float
-    """Largest over smallest singular value that counts."""
 
     @property
     def rank(self) -> int:
@@ -97,7 +95,6 @@ def fit_linear(formula: Formula, runs: Runs) -> LinearFit:
         seen=right[kept].T,
         variance=np.asarray(residuals @ residuals / freedom),
         freedom=freedom,
-        condition=float(singular[kept][0] / singular[kept][-1]),
     )
 
 
