@@ -43,16 +43,6 @@ _WORTH = 0.001
 """Mean error that a domain with a weak effect has to spare."""
 
 
-@dataclass(frozen=True)
-class LoneSpeed:
-    """Speed of a computation without neighbours, in volume per second: as calibrations of a PE alone see it."""
-
-    kernel: str
-    size_elements: float
-    n: int
-    speed: float
-
-
 @dataclass(frozen=True, kw_only=True)
 class NeighboursModel(ModelFile):
     """What computations on a node's PEs lose to each other."""
@@ -72,7 +62,6 @@ class NeighboursModel(ModelFile):
     """Level without a domain -> up to which effect, as a share of time, none was seen; None: it was not looked at."""
     held_out: Mapping[str, int | float]
     """Errors on cells that the fit did not see, see `errors_of`."""
-    lone_speeds: tuple[LoneSpeed, ...]
     pairs: tuple[CellEntry, ...]
     """What it rests on."""
     doubt: Doubt | None = field(default=None, metadata=SPARE)
@@ -180,7 +169,6 @@ def fit_neighbours(
     *,
     pe_count: int,
     footprints: Mapping[Computation, float] | None = None,
-    lone_speeds: Sequence[LoneSpeed] = (),
     warnings: Sequence[str] = (),
     provenance: Mapping[str, Any] | None = None,
     judge: bool = True,
@@ -207,7 +195,6 @@ def fit_neighbours(
         kernels=tuple(sorted(uses)),
         beyond={level: None if np.isinf(effect) else effect for level, effect in sorted(found.beyond.items())},
         held_out=held_out,
-        lone_speeds=tuple(lone_speeds),
         pairs=tuple(cell.entry for cell in cells),
         warnings=(*warnings, *found.notes, *_unseen(found)),
         provenance=provenance or {},

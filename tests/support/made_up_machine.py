@@ -76,6 +76,6 @@ def visits(*, cores=4, passes=3, noise=0.01, seed=1, **law):
 
 def neighbours_document(domains, places, uses, *, pe_count=4):
     """A model of neighbours as `calibrate neighbours` writes it, without what it rests on."""
-    nothing = {"beyond": {}, "held_out": {}, "lone_speeds": [], "pairs": []}
+    nothing = {"beyond": {}, "held_out": {}, "pairs": []}
     measured = {"pe_count": pe_count, "domains": domains, "places": places, "uses": uses, "kernels": ["dgemm", "triad"]}
     return {"format": 2, "kind": "neighbours"} | measured | nothing

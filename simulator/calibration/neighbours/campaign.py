@@ -33,7 +33,7 @@ from simulator.calibration.neighbours.plan import (
 )
 from simulator.calibration.neighbours.processes import Processes
 from simulator.calibration.speed.subjects import CommandSubject, command_subject
-from simulator.models.neighbours_file import LoneSpeed, NeighboursModel, fit_neighbours, read_visits
+from simulator.models.neighbours_file import NeighboursModel, fit_neighbours, read_visits
 from simulator.models.neighbours_fit import COMPUTES, Computation, Proposed, Together
 
 LEAST_BUDGET_S = 5.0
@@ -127,17 +127,6 @@ class MeasuredNeighbours:
     def is_busy(self) -> bool:
         """Whether other programs disturbed so many visits that all of it is in doubt."""
         return self.disturbed > _BUSY_VISITS * max(1, self.made)
-
-    @property
-    def lone_speeds(self) -> list[LoneSpeed]:
-        """Volume per second of each computation alone."""
-        found = []
-        for item in self.plan.items:
-            lone = [visit.lone_s for visit in self.visits if visit.subject == item.computation]
-            if lone:
-                speed = item.volume / float(np.median(lone))
-                found.append(LoneSpeed(item.kernel, item.size, item.n, speed))
-        return found
 
 
 def measure_neighbour_visits(
@@ -374,7 +363,6 @@ def fit_neighbour_visits(measured: MeasuredNeighbours, *, judge: bool = True) ->
         proposals(topology),
         pe_count=topology.pe_count,
         footprints=measured.footprints,
-        lone_speeds=measured.lone_speeds,
         warnings=measured.warnings,
         provenance=rests_on,
         judge=judge,

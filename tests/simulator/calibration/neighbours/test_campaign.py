@@ -138,7 +138,6 @@ def test_a_campaign_is_kept_and_gone_on_with(tmp_path):
     assert points_kept(store) == 2 * len(first.plan.cells)
     model = campaign.fit_neighbour_visits(again)
     assert model.pe_count == 2
-    assert {one.kernel for one in model.lone_speeds} == {"integration", "triad"}
     other = campaign.NeighboursWishes(CPUS, kernels=(), seed=1)
     with pytest.raises(ScenarioError, match="holds visits of"):
         campaign.measure_neighbour_visits(other, budget_s=60, store=store, items=(list(SMALL), []))
