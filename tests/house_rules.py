@@ -37,7 +37,7 @@ CLOCKS = {
 
 LINES = {
     "simulator/base": (4_931, 3_768),
-    "simulator/models": (11_823, 11_654),
+    "simulator/models": (11_781, 11_654),
     "simulator/load_traces": (1_747, 1_747),
     "simulator/platform": (5_051, 5_051),
     "simulator/programs": (8_854, 8_854),
