@@ -23,8 +23,6 @@ class Competitor:
 
     `apart` gives each loop a session of its own: against runs that have theirs too (`pin`), or a run as a whole
     (`CommandRanks`), as Linux shares a processor between sessions first (autogroup).
-
-    Raises `CalibrationError` if the trace holds anything but whole numbers.
     """
 
     def __init__(self, cpus: int | Sequence[int], trace: LoadTrace, *, apart: bool = False) -> None:

@@ -172,8 +172,6 @@ class Group:
     one.
 
     `library`: the name of the MPI library.
-
-    Raises `CalibrationError` if MPI ranks do not start as one program.
     """
 
     def __init__(
@@ -227,11 +225,7 @@ class Group:
             self.tell(number, command)
 
     def ask(self, commands: Mapping[int, Command], kind: type[T], *, limit_s: float = LIMIT_S) -> dict[int, T]:
-        """Hand each worker its command at once and wait for all answers, which are of a kind.
-
-        Raises `EndedError` if a worker fails or ends; `NoAnswerError` if one does not answer within
-        `limit_s` seconds; `CalibrationError` if one answers what is not of the kind.
-        """
+        """Hand each worker its command at once and wait for all answers, which are of a kind."""
         for number, command in commands.items():
             self.tell(number, command)
         return self.answers(list(commands), kind, limit_s=limit_s)

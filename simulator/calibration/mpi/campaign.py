@@ -46,10 +46,7 @@ class MpiProgram:
 
 
 def mpi_program(words: Sequence[str], mpicc: str | None = None) -> MpiProgram:
-    """Check a command, and compile the recorder for its MPI.
-
-    Raises ScenarioError if there is no such program, or no `mpicc`.
-    """
+    """Check a command, and compile the recorder for its MPI."""
     require_linux()
     if not words or shutil.which(words[0]) is None:
         said = f"{words[0]!r} is no program that can be run here" if words else "the command is missing"
@@ -60,17 +57,7 @@ def mpi_program(words: Sequence[str], mpicc: str | None = None) -> MpiProgram:
 def record_program(
     program: MpiProgram, folder: Path, *, times: int, on_progress: Callable[[int, int], None]
 ) -> Recording:
-    """Run a program so many times and save what its ranks did in a folder; runs of before that failed are not redone.
-
-    Raises
-    ------
-    ScenarioError
-        What was recorded cannot be used.
-    CalibrationError
-        The program failed.
-    Interrupted
-        The user stopped it; the runs that are finished are kept.
-    """
+    """Run a program so many times and save what its ranks did in a folder; finished runs of before are not redone."""
     identity = program.identity
     described = Described(
         shlex.join(program.words),

@@ -39,8 +39,6 @@ class Run:
 def read_run(folder: Path, described: Described) -> Run:
     """The files of all ranks as one recording.
 
-    Raises ScenarioError with what is missing.
-
     `described`: what is known besides: program, provenance.
     """
     ranks = _read_ranks(folder)
@@ -184,10 +182,7 @@ def _warnings(ranks: list[RankFile]) -> Iterable[str]:
 
 
 def _check_messages(recording: Recording) -> None:
-    """Refuse messages that are sent and not received, or received and not sent.
-
-    Raises ScenarioError with the first of them.
-    """
+    """Refuse messages that are sent and not received, or received and not sent."""
     ways = []
     for kinds, sign in ((SENDS, 1), (RECEIVES, -1)):
         at = np.flatnonzero(np.isin(recording.action, kinds))
@@ -229,8 +224,6 @@ def combined(runs: Sequence[Run]) -> Recording:
     A computation is the median of its recordings. Beside other work on the cores the mean of three is 14 % too long
     (root mean square over CG, MG, IS and LU of NPB), the median 7 %, the least 3 %; on quiet cores the median is right
     within 2 %, while the least is 3 to 8 % too short, as it leaves out what varies in every run.
-
-    Raises ScenarioError with the first difference, where the program did not do the same.
     """
     warnings = dict.fromkeys(runs[0].recording.described.warnings)
     for number, other in enumerate(runs[1:], 2):
@@ -256,10 +249,7 @@ def _without_nothing(whole: Recording, computed: Floats) -> Recording:
 
 
 def _compared(first: Run, other: Run, number: int) -> list[str]:
-    """Warnings of what differs and may, such as who came.
-
-    Raises ScenarioError with the first action that differs and may not.
-    """
+    """Warnings of what differs and may, such as who came."""
     one, two = first.recording, other.recording
     if one.ranks != two.ranks:
         raise ScenarioError(f"recording 1 has {one.ranks} ranks and recording {number} {two.ranks}; record them again")

@@ -70,10 +70,7 @@ class RankActions:
 
 
 def read_rank(path: Path) -> RankFile:
-    """Read what a rank left.
-
-    Raises ScenarioError if it is cut off.
-    """
+    """Read what a rank left."""
     data = files.read_bytes(path, limit_bytes=MAX_BYTES)
     length = int(np.frombuffer(data[-16:-8], "u8")[0]) if data[-8:] == ENDED else -1
     if length < 0 or length % ROW.itemsize or length > len(data) - 16:

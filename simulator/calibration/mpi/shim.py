@@ -29,8 +29,6 @@ class Shim:
 def compiler_for(launcher: str) -> str:
     """The `mpicc` that belongs to a launcher: of its folder and suffix, else the one on the path.
 
-    Raises ScenarioError with the package to install, if there is none.
-
     `launcher`: first word of the command, such as `mpiexec.openmpi`.
     """
     place, suffixes, folders = shutil.which(launcher), list[str](), list[str]()
@@ -51,10 +49,7 @@ def compiler_for(launcher: str) -> str:
 
 
 def compiled(compiler: str) -> Shim:
-    """The recorder for the `mpi.h` of a compiler; compiled at its first use.
-
-    Raises ScenarioError if the compiler fails, or there is no folder for what it makes.
-    """
+    """The recorder for the `mpi.h` of a compiler; compiled at its first use."""
     shown = _output(compiler, "-show").strip()
     source = source_for(_output(compiler, "-E", "-x", "c", "-", text="#include <mpi.h>\n"))
     made = files.digest(f"{source}\0{compiler}\0{shown}".encode()).partition(":")[2][:32]

@@ -78,10 +78,7 @@ class Part(Protocol):
         """Do this rank's part once; what its computation cost."""
 
     def check(self) -> Report:
-        """Check this rank's answer after a run; not timed.
-
-        Raises `ValueError` if it is wrong.
-        """
+        """Check this rank's answer after a run; not timed."""
 
 
 class Room:

@@ -39,10 +39,10 @@ class Place:
 
 @dataclass
 class Attribution:
-    """Places of all blocks of one code; a block in several places is entered as often as they say together."""
+    """Places of all blocks of one code."""
 
     method: Method
-    places: dict[int, tuple[Place, ...]] = field(default_factory=dict)
+    places: dict[int, Place] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     missed: float = 0.0
     """Share of all instructions, in the largest run, that stand in blocks whose counts no formula gave within 1 %."""
@@ -54,14 +54,14 @@ def attribute(method: Method, code: Code, builder: Builder) -> Attribution:
     entries = np.array(code.counts, dtype=np.float64)
     work = entries[-1] * np.array([block.instructions for block in code.blocks], dtype=np.float64)
     finder = _Finder(builder)
-    known: dict[tuple[float, ...], tuple[Place, ...]] = {}
+    known: dict[tuple[float, ...], Place] = {}
     for number in range(len(code.blocks)):
         counts = entries[:, number]
         if counts.any():
             key = tuple(counts.tolist())
-            known[key] = known.get(key) or finder.places(counts)
+            known[key] = known.get(key) or finder.place(counts)
             found.places[number] = known[key]
-    misses = {number: max(place.miss for place in places) for number, places in found.places.items()}
+    misses = {number: place.miss for number, place in found.places.items()}
     lost = [number for number, miss in misses.items() if miss > NEAR]
     found.missed = float(sum(work[number] for number in lost) / max(1.0, work.sum()))
     if lost and found.missed >= NEAR / 10:
@@ -80,7 +80,7 @@ def machine_parts(found: Sequence[tuple[Attribution, Code]]) -> Machine:
     blocks: dict[int, dict[Method, dict[str, float]]] = {}
     inner: dict[int, dict[tuple[str, str], dict[Method, dict[str, float]]]] = {}
     for attribution, code in found:
-        for number, place in ((number, place) for number, places in attribution.places.items() for place in places):
+        for number, place in attribution.places.items():
             if place.plain:
                 uses, factor = blocks.setdefault(place.around, {}), float(place.count)
             else:
@@ -122,24 +122,16 @@ class _Finder:
         }
         self._candidates = {body: self._divided(body, count) for body, (_, count) in builder.loops.items()}
 
-    def places(self, counts: _Counts) -> tuple[Place, ...]:
+    def place(self, counts: _Counts) -> Place:
         """The simplest: as often as a block, in proportion to one, as a vector loop is, by a fitted formula."""
         steady = [place for counter in self._entries if (place := self._steady(counts, counter)) is not None]
         exact = [place for place in steady if place.miss <= fit.EXACT]
         if exact:
-            return (exact[ties.first_least([abs(np.log(float(place.count))) for place in exact])],)
-        for find in (self._tests, self._vectors):
-            found = next(find(counts), None)
-            if found is not None:
-                return found
+            return exact[ties.first_least([abs(np.log(float(place.count))) for place in exact])]
+        if (found := next(self._vectors(counts), None)) is not None:
+            return found
         fitted = _least(list(self._fits(counts)))
-        if fitted.miss > fit.EXACT:
-            found = next(self._nested(counts), None)
-            if found is not None:
-                return found
-            if steady and fitted.miss > NEAR / 10:
-                return (_least(steady),)
-        return (fitted,)
+        return _least(steady) if steady and fitted.miss > NEAR / 10 else fitted
 
     def _divided(self, body: int, count: str) -> _Candidates:
         points = self._builder.profile.points
@@ -169,35 +161,14 @@ class _Finder:
         miss = float(np.max(np.abs(each / each[-1] - 1)))
         return Place(counter, fit.show(float(each[-1])), plain=True, name="", miss=miss) if miss <= STEADY else None
 
-    def _tests(self, counts: _Counts) -> Iterator[tuple[Place, ...]]:
-        """A loop's test: once more than its body for each time that the loop is come to."""
-        for body, (around, _) in self._builder.loops.items():
-            if np.array_equal(self._entries[body] + self._entries[around], counts):
-                yield tuple(Place(counter, "1", plain=True, name="", miss=0.0) for counter in (body, around))
-
-    def _vectors(self, counts: _Counts) -> Iterator[tuple[Place, ...]]:
+    def _vectors(self, counts: _Counts) -> Iterator[Place]:
         """Blocks around a loop for which the loop's count, divided and rounded, gives these counts exactly."""
         for body, (around, _) in self._builder.loops.items():
             each = self._each(counts, around, always=True)
             divided = self._candidates[body]
             for place in [] if each is None else np.flatnonzero(_equal(divided.values, each)):
                 name, text = divided.names[place], divided.texts[place]
-                yield (Place(around, text, plain=False, name=name, miss=0.0),)
-
-    def _nested(self, counts: _Counts) -> Iterator[tuple[Place, ...]]:
-        """The same for a loop in a loop, where both may be divided."""
-        for body, (middle, _) in self._builder.loops.items():
-            if middle not in self._builder.loops:
-                continue
-            around = self._builder.loops[middle][0]
-            each = self._each(counts, around, always=True)
-            if each is None:
-                continue
-            outer, inner = self._candidates[middle], self._candidates[body]
-            for one, two in np.argwhere(_equal(outer.values[:, None, :] * inner.values[None, :, :], each)):
-                name = f"{outer.names[one]}_{inner.names[two]}".strip("_")
-                text = f"({outer.texts[one]})*({inner.texts[two]})"
-                yield (Place(around, text, plain=False, name=name, miss=0.0),)
+                yield Place(around, text, plain=False, name=name, miss=0.0)
 
     def _fits(self, counts: _Counts) -> Iterator[Place]:
         """A formula fitted to the count per entry of each block of the source."""
