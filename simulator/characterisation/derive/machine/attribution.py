@@ -192,16 +192,11 @@ def _equal(values: _Counts, each: _Counts) -> NDArray[np.bool_]:
 def _rounded(count: str) -> Iterator[tuple[str, str]]:
     """Counts of loops that a compiler makes of one: names and formulas; the loop as it is has none."""
     yield "", count
-    for ending, m in (("", f"({count})"), ("_but_one", f"({count} - 1)")):
-        for by in FACTORS:
-            rest = f"({m} - {by}*floor({m}/{by}))"
-            yield f"by_{by}{ending}", f"floor({m}/{by})"
-            yield f"rest_of_{by}{ending}", rest
-            yield f"if_rest_of_{by}{ending}", f"min(1, {rest})"
-            yield f"if_no_rest_of_{by}{ending}", f"1 - min(1, {rest})"
-            yield f"by_{by}_back{ending}", f"max(0, floor({m}/{by}) - 1)"
-            for less in (factor for factor in FACTORS if factor < by):
-                yield f"rest_of_{by}_by_{less}{ending}", f"floor({rest}/{less})"
-                yield f"if_rest_of_{by}_by_{less}{ending}", f"min(1, floor({rest}/{less}))"
-                both = f"min(1, floor({rest}/{less}))*min(1, {m} - {less}*floor({m}/{less}))"
-                yield f"if_rest_of_{by}_by_{less}_and_rest{ending}", both
+    for by in FACTORS:
+        rest = f"(({count}) - {by}*floor(({count})/{by}))"
+        yield f"by_{by}", f"floor(({count})/{by})"
+        yield f"rest_of_{by}", rest
+        yield f"if_rest_of_{by}", f"min(1, {rest})"
+        for less in (factor for factor in FACTORS if factor < by):
+            yield f"rest_of_{by}_by_{less}", f"floor({rest}/{less})"
+            yield f"if_rest_of_{by}_by_{less}", f"min(1, floor({rest}/{less}))"
