@@ -200,3 +200,5 @@ def _rounded(count: str) -> Iterator[tuple[str, str]]:
         for less in (factor for factor in FACTORS if factor < by):
             yield f"rest_of_{by}_by_{less}", f"floor({rest}/{less})"
             yield f"if_rest_of_{by}_by_{less}", f"min(1, floor({rest}/{less}))"
+            both = f"min(1, floor({rest}/{less}))*min(1, ({count}) - {less}*floor(({count})/{less}))"
+            yield f"if_rest_of_{by}_by_{less}_and_rest", both
