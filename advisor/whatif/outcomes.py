@@ -13,16 +13,6 @@ from simulator import documents, intervals, ties
 from simulator.experiments.sweep import Swept, configurations_of, more_truths, reached, reaches_s
 
 Floats = NDArray[np.float64]
-Truths = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class How:
-    """What intervals of makespans rest on; see `simulator.intervals.of_ratio`."""
-
-    truths: Truths | None = None
-    level: float = intervals.LEVEL
-    deterministic: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,11 +49,6 @@ class Outcomes:
     """How often stated intervals hold."""
 
     @property
-    def how(self) -> How:
-        """What is needed to state intervals of these makespans."""
-        return How(self.truths, self.level, self.deterministic)
-
-    @property
     def truth_count(self) -> int | None:
         """How many truths the replications share; None where nothing is doubted."""
         return None if self.truths is None else int(self.truths.max()) + 1
@@ -82,13 +67,16 @@ class Outcomes:
         return float(self.means_s[point, self.best[point]])
 
     def gains(self, base: Any, others: Any, own: int | None = None, *, comparisons: int = 1) -> list[Ends]:
-        """How many times longer a point, or each of some, takes than each of the others; see the function `gains`.
+        """How many times longer a point, or each of some, takes than each of the others, by paired replications.
 
         `own`: the configuration that is compared, by default the best of each point.
+        `comparisons`: how many are made: all of their intervals hold together with the level (Bonferroni).
         """
         base_s, others_s, base_reach_s, reach_s = self.compared(base, others, own)
-        reach = base_reach_s / reach_s
-        return gains(base_s, others_s, self.how, comparisons=comparisons, reach=reach)
+        held = together(self.level, comparisons)
+        found = intervals.of_ratio(base_s, others_s, self.truths, level=held, deterministic=self.deterministic)
+        found = found.reaching(base_reach_s / reach_s)
+        return _rows(np.mean(base_s, axis=-1) / np.mean(others_s, axis=1), found)
 
     def differences(self, base: Any, others: Any) -> list[Ends]:
         """How much longer each of the others takes than a point, in the mean of paired replications."""
@@ -136,25 +124,6 @@ def outcomes_of(swept: Swept) -> Outcomes:
         best[some] = np.argmax(ties.near_least(means_s[some], axis=1), axis=1)
     truths = None if count is None else np.arange(swept.plan.replications) % count
     return Outcomes(names, makespans_s, reach_s, means_s, best, tuple(said), deterministic, truths, swept.plan.level)
-
-
-# Points against each other
-
-
-def gains(
-    base_s: Floats, others_s: Floats, how: How, *, comparisons: int = 1, reach: Floats | None = None
-) -> list[Ends]:
-    """How many times longer the base takes than each of the others, by means of paired replications.
-
-    `base_s`: makespans of the base, (replication,), or each row's own, (row, replication).
-    `others_s`: (row, replication).
-    `comparisons`: how many are made: all of their intervals hold together with the level (Bonferroni).
-    `reach`: what intervals reach to, NaN where that is nothing; (row,).
-    """
-    held = together(how.level, comparisons)
-    found = intervals.of_ratio(base_s, others_s, how.truths, level=held, deterministic=how.deterministic)
-    found = found if reach is None else found.reaching(reach)
-    return _rows(np.mean(base_s, axis=-1) / np.mean(others_s, axis=1), found)
 
 
 def times(ends: Ends, factor: float) -> Ends:

@@ -4,7 +4,7 @@ from scipy.special import stdtr
 
 from advisor.whatif.asking import what_if
 from advisor.whatif.judging import can_be_chosen
-from advisor.whatif.outcomes import How, gains
+from advisor.whatif.outcomes import Outcomes
 from simulator import intervals, load_scenario, reaching, run
 from tests.support.made_up_sweeps import LATENCY, LINK, N, plan_of, swept_of, whatif_document
 from tests.support.reliability import deviation
@@ -118,12 +118,29 @@ def test_the_chance_of_one_of_two_is_that_of_a_paired_t_test(replications):
     assert found[0] == pytest.approx(stdtr(replications - 1, 1.5), abs=0.025)
 
 
+def gains(base_s, others_s, truths=None, *, comparisons=1):
+    times_s = np.concatenate((base_s[np.newaxis], others_s))[:, np.newaxis]
+    count = len(times_s)
+    held = Outcomes(
+        ("c",),
+        times_s,
+        np.full((count, 1), np.nan),
+        times_s.mean(axis=2),
+        np.zeros(count, int),
+        (),
+        False,
+        truths,
+        0.9,
+    )
+    return held.gains(0, np.arange(1, count), comparisons=comparisons)
+
+
 def test_intervals_of_many_gains_hold_together():
     misses = 0
     for seed in range(200):
         generator = np.random.default_rng(seed)
         common = generator.normal(0, 0.1, 12)
-        found = gains(1 + common, 0.5 + common + generator.normal(0, 0.05, (30, 12)), How(), comparisons=30)
+        found = gains(1 + common, 0.5 + common + generator.normal(0, 0.05, (30, 12)), comparisons=30)
         misses += any(one.low > 2 or one.high < 2 for one in found)
     assert misses <= 200 * 0.1 + 3 * np.sqrt(200 * 0.1 * 0.9)
 
@@ -144,7 +161,7 @@ def test_gains_hold_what_is_not_known_whatever_the_replications(count):
     for seed in range(200):
         generator = np.random.default_rng(seed)
         base_s, other_s, places = truths_of(generator, count)
-        (found,) = gains(base_s, other_s, How(places))
+        (found,) = gains(base_s, other_s, places)
         another = 1.25 * np.exp(generator.normal(0, 0.05, 100))
         held.append(np.mean((another > found.low) & (another < found.high)))
         widths.append(found.high - found.low)
