@@ -1,5 +1,6 @@
 """Apportion's advisor: it asks the simulator questions, recommends a configuration, and checks it by a real run."""
 
+# mypy: implicit-reexport
 from typing import TYPE_CHECKING
 
 from simulator import faces

@@ -1,8 +1,6 @@
-"""Apportion's simulator: real runs become models, models and a program become a scenario, engines interpret it.
+"""The simulator: real runs become models, models and a program become a scenario, engines interpret it."""
 
-Public names are listed in `__all__` and resolved when first used, so that `import simulator` costs nothing.
-"""
-
+# mypy: implicit-reexport
 from typing import TYPE_CHECKING
 
 from simulator.base.faces import face

@@ -1,5 +1,6 @@
 """All that measures time: real runs become measurements, which models are fitted to; a folder for each subject."""
 
+# mypy: implicit-reexport
 from typing import TYPE_CHECKING
 
 from simulator.base.faces import face

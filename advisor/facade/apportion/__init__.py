@@ -26,6 +26,7 @@ No change pays: none is more than 1 % faster than the scenario as it is.
 first used: importing the module costs nothing.
 """
 
+# mypy: implicit-reexport
 from typing import TYPE_CHECKING
 
 from simulator import faces

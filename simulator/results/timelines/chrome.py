@@ -159,8 +159,11 @@ def _counters(view: View) -> Iterator[str]:
         key = "available" if load.rule == "given" else "load"
         yield from counter(view.pid[number], name, key, times_s * 1e6, values)
     nodes_from = 2 * len(view.platform.network.links)
+    gpus_from = nodes_from + len(view.platform.node_names)
     for link, (ticks, values) in links.items():
         pid = view.network_pid if link < nodes_from else view.first_pid + link - nodes_from
+        if link >= gpus_from:
+            pid = view.pid[int((view.platform.host_links.of_pe == link - gpus_from).any(axis=1).argmax())]
         yield from counter(pid, view.link(link), "messages", moments_us(ticks, view.run.tick_s), values)
 
 
