@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         shortage,
         some_names,
     )
-    from simulator.base.machine import Machine, require_linux, this_machine
+    from simulator.base.machine import Machine, gpus, require_linux, this_machine
     from simulator.base.names import expanded, patterns_of
     from simulator.engines.compiled import cache_folder, on_compile
     from simulator.engines.costs.job_nodes import fitting_jobs

@@ -32,11 +32,13 @@ from simulator import (
     documents,
     dump_scenario,
     files,
+    gpus,
     matmul,
     partitions,
     randomness,
     read_trace,
     require_linux,
+    some_names,
 )
 from simulator.calibration import (
     About,
@@ -333,6 +335,10 @@ def _warnings(answer: Answer) -> list[str]:
     host, found = answer.measured.hosts[0], list[str]()
     if len(answer.scenario.platform.pes) == 1:
         found.append("this machine has one PE for us: every partition is the same, and no gain can be shown")
+    if names := [f"gpu{gpu.number}" for gpu in gpus()]:
+        found.append(
+            f"{some_names(names)}: only cores are measured here; `apportion calibrate machine` says how GPUs become PEs"
+        )
     for one in (host.speed, *host.others.values()):
         found += [line for line in one["warnings"] if not line.startswith("shape: ") and ": unstable: " not in line]
     return found

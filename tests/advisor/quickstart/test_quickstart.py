@@ -83,7 +83,7 @@ def test_the_scenario_reproduces_the_predictions(result):
 
 
 @pytest.mark.real
-def test_by_the_command_line_twice_into_one_folder_the_second_time_on_one_core(tmp_path):
+def test_by_the_command_line_twice_into_one_folder_the_second_time_on_one_core(tmp_path, monkeypatch):
     folder, one = tmp_path / "out", {min(os.sched_getaffinity(0))}
     words = ("quickstart", "--budget", "10s", "-o", str(folder))
     done = apportion(*words)
@@ -91,10 +91,13 @@ def test_by_the_command_line_twice_into_one_folder_the_second_time_on_one_core(t
     assert str(folder / "report.html") in done.stdout
     assert "equal" in done.stdout
     assert (folder / "manifest.json").exists()
+    stand_in = Path(__file__).parents[2] / "support" / "gpu_stand_in"
+    monkeypatch.setenv("PATH", f"{stand_in}:{os.environ['PATH']}")
     done = apportion(*words, "--json", preexec_fn=lambda: os.sched_setaffinity(0, one))
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert any("one PE" in warning for warning in document["warnings"])
+    assert any("gpu0, gpu1: only cores are measured here" in warning for warning in document["warnings"])
     assert document["largest_gain"] == 1
     assert (folder / "earlier-1" / "result.json").exists()
 
