@@ -40,10 +40,6 @@ class Moves:
         every = (into, out, each_into, each_out)
         return cls(*(np.broadcast_to(np.asarray(one, dtype=np.float64), processes) for one in every))
 
-    def total_bytes(self, computations: int) -> tuple[Floats, Floats]:
-        """Bytes of single moves of a process with so many computations: into and out, with how often each; (2, P)."""
-        return self.into + computations * self.each_into, self.out + computations * self.each_out
-
 
 @dataclass(frozen=True)
 class Amount:

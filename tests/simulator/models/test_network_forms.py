@@ -63,7 +63,6 @@ def test_equation_5_scaled():
 def test_lines_by_message_size_and_their_jump():
     """Up to 10 bytes 1 + 0.5 l (2 more per further hop), beyond 6 + 0.25 l (1 + 0.125 l more)."""
     assert LINES.time_s([0, 10, 11, 10, 12], [1, 1, 1, 3, 3]).tolist() == [1.0, 6.0, 8.75, 10.0, 14.0]
-    assert LINES.jumps_s().tolist() == pytest.approx([2.5])
     assert (LINES.latency_s, LINES.bandwidth_bytes_per_s, LINES.knows_hops) == (1.0, 4.0, True)
 
 

@@ -101,11 +101,6 @@ class PiecewiseModel(MessageModel):
         time = latency + size * (self.gaps_s_per_byte[line] + more * self.hop_gaps_s_per_byte[line])
         return np.asarray(np.maximum(time, LEAST_S), dtype=np.float64)
 
-    def jumps_s(self, hops: float = 1) -> Floats:
-        """Rise of the time at each break; (breaks,)."""
-        ends = self.time_s(self.breaks_bytes, hops)
-        return np.asarray(self.time_s(np.nextafter(self.breaks_bytes, np.inf), hops) - ends)
-
     def scaled(self, latency: float = 1.0, bandwidth: float = 1.0) -> "PiecewiseModel":
         """See `MessageModel.scaled`; what a further hop costs likewise."""
         return replace(
