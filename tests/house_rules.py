@@ -37,10 +37,10 @@ CLOCKS = {
 
 LINES = {
     "simulator/base": (4_931, 3_768),
-    "simulator/models": (11_781, 11_654),
+    "simulator/models": (11_776, 11_654),
     "simulator/load_traces": (1_747, 1_747),
     "simulator/platform": (5_051, 5_051),
-    "simulator/programs": (8_854, 8_854),
+    "simulator/programs": (8_850, 8_850),
     "simulator/scheduling": (2_767, 2_738),
     "simulator/scenario_file": (7_429, 6_471),
     "simulator/engines": (13_192, 12_690),
