@@ -44,7 +44,7 @@ LINES = {
     "simulator/scheduling": (2_767, 2_738),
     "simulator/scenario_file": (7_429, 6_471),
     "simulator/engines": (13_192, 12_690),
-    "simulator/results": (4_115, 4_282),
+    "simulator/results": (4_042, 4_282),
     "simulator/experiments": (1_693, 1_601),
     "simulator/calibration": (14_838, 14_645),
     "simulator/characterisation": (4_724, 4_600),
