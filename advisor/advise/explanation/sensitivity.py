@@ -56,13 +56,13 @@ class Sensitivity:
         return max(abs(effect.makespan) for effect in self.effects)
 
 
-def sensitivities(asked: Questions, *, step: float = STEP) -> tuple[tuple[Sensitivity, ...], tuple[str, ...]]:
+def sensitivities(asked: Questions) -> tuple[tuple[Sensitivity, ...], tuple[str, ...]]:
     """The effect of each calibrated parameter, the most regretted first, and what was left out for want of runs."""
     found: list[Sensitivity] = []
     missing: list[str] = []
     for name, what, _, change in parameters(asked.scenario, asked.chosen):
         try:
-            effects = tuple(effect(asked, change(1 + by), by) for by in (-step, step))
+            effects = tuple(effect(asked, change(1 + by), by) for by in (-STEP, STEP))
             found.append(Sensitivity(name, what, effects, max(one.regret for one in effects)))
         except (OutOfBudgetError, ScenarioError):
             missing.append(name)
