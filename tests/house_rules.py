@@ -51,7 +51,7 @@ LINES = {
     "simulator/__init__.py advisor/__init__.py advisor/facade": (817, 898),
     "advisor/advise": (9_025, 8_689),
     "advisor/verification advisor/whatif": (3_637, 3_658),
-    "advisor/quickstart advisor/cluster": (1_080, 900),
+    "advisor/quickstart advisor/cluster": (1_086, 900),
     "advisor/jobs": (2_372, 2_205),
     "advisor/report advisor/figures advisor/wording.py advisor/results.py advisor/rerun": (6_667, 5_337),
     "advisor/reproduce": (1_560, 1_980),
