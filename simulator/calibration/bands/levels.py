@@ -86,10 +86,7 @@ def _quantiles(logs: Floats, places: Floats) -> Floats:
 
 
 def _alike(runs: AtOnce, logs: Floats) -> tuple[Floats, Floats]:
-    """How alike a PE's runs are that follow each other, 1 if equal and 0 in the mean if independent; how far apart.
-
-    Without a clock those of one size, which lie a run apart.
-    """
+    """How alike a PE's runs are that follow each other, 1 if equal and 0 in the mean if independent; how far apart."""
     rounds, scaled = runs.rounds, np.zeros(logs.size)
     for size in np.unique(runs.sizes):
         here = runs.sizes == size

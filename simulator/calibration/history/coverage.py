@@ -192,10 +192,10 @@ def keep_comparisons(found: Sequence[Comparison], *, machine: Machine | None = N
         keep(_KIND, named, machine=machine)
 
 
-def kept_comparisons(*, machine: Machine | None = None) -> tuple[Comparison, ...]:
+def kept_comparisons() -> tuple[Comparison, ...]:
     """What was compared on this machine, oldest first; damaged entries are left out."""
     found = list[Comparison]()
-    for line in kept(_KIND, machine=machine):
+    for line in kept(_KIND):
         with suppress(ScenarioError):
             found.append(read(Comparison, line.entry, made=line.made))
     return tuple(found)
@@ -412,7 +412,7 @@ def _weights(sittings: Sequence[str]) -> Floats:
     return np.asarray(each[numbers])
 
 
-def widening(kernel: str | None = None, *, model: str = "", machine: Machine | None = None) -> float:
+def widening(kernel: str | None = None, *, model: str = "") -> float:
     """The factor that the doubt of a new model of a kernel is widened by: what verifications on this machine taught.
 
     All versions of the kernel's models count, each by what it stated before it was widened.
@@ -422,7 +422,7 @@ def widening(kernel: str | None = None, *, model: str = "", machine: Machine | N
     """
     found = [
         one
-        for one in kept_comparisons(machine=machine)
+        for one in kept_comparisons()
         if one.kind in {"kernel", "command"} and ((kernel and one.subject == kernel) or (model and one.model == model))
     ]
     return factor(found)

@@ -160,7 +160,6 @@ def keep_calibration(
     values: ArrayLike,
     *,
     error: float = 0.0,
-    machine: Machine | None = None,
     made: datetime.datetime | None = None,
 ) -> None:
     """Keep what a calibration of this machine found.
@@ -171,13 +170,13 @@ def keep_calibration(
     when = made or datetime.datetime.now(datetime.UTC)
     columns = {name: np.asarray(column, np.float64).tolist() for name, column in (("sizes", sizes), ("values", values))}
     entry = {"subject": plain(dict(subject)), **columns, "error": float(error), "measured": when.isoformat()}
-    keep(_KIND, entry, machine=machine)
+    keep(_KIND, entry)
 
 
-def learnt_drift(subject: Mapping[str, object], *, machine: Machine | None = None) -> Drift:
+def learnt_drift(subject: Mapping[str, object]) -> Drift:
     """The drift of a subject on this machine; the default where no two calibrations can be compared."""
     wanted, found = plain(dict(subject)), list[_Calibration]()
-    for line in kept(_KIND, machine=machine):
+    for line in kept(_KIND):
         if line.entry.get("subject") == wanted:
             with suppress(ScenarioError):  # one that is damaged
                 found.append(read(_Calibration, line.entry))

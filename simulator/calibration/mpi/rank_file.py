@@ -124,10 +124,7 @@ def actions_of(rank: RankFile) -> RankActions:
 
 
 def _kept(rows: NDArray[Any], clock_ns: int) -> tuple[NDArray[np.bool_], int]:
-    """Rows between MPI_Pcontrol(1) and (0), if it was called at all, and their nanoseconds by the clock.
-
-    A call of it belongs to what was before: it ends that computation.
-    """
+    """Rows between MPI_Pcontrol(1) and (0), if it was called at all, and their nanoseconds by the clock."""
     marks = np.flatnonzero(rows["kind"] == PCONTROL)
     levels = rows["partner"][marks] > 0
     states = np.concatenate([[not levels.any()], levels])
