@@ -1,5 +1,6 @@
 """What counts operations in source, intermediate and machine code of a kernel, and what they cost on this machine."""
 
+# mypy: implicit-reexport
 from typing import TYPE_CHECKING
 
 from simulator.base.faces import face

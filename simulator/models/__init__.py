@@ -1,5 +1,6 @@
 """What is known of speed, load, memory, messages, run times and process counts, each with the file that keeps it."""
 
+# mypy: implicit-reexport
 from typing import TYPE_CHECKING
 
 from simulator.base.faces import face
@@ -8,13 +9,7 @@ if TYPE_CHECKING:
     from simulator.models.doubt import COMMON, DRIFT, Doubt, Noise, noise_and_doubt
     from simulator.models.error_summary import ErrorStatistics, error_statistics
     from simulator.models.load import Capacity
-    from simulator.models.load_functions import (
-        LoadFunctions,
-        LoadWindow,
-        PredictedLoads,
-        build_load_functions,
-        regular_step,
-    )
+    from simulator.models.load_functions import LoadFunctions, build_load_functions, regular_step
     from simulator.models.memory.forms import MemoryTimes
     from simulator.models.memory.model import MemoryModel, MemoryPredictions
     from simulator.models.memory.selection import select_model
