@@ -108,9 +108,9 @@ def _parameters(fields: Mapping[str, ParameterField]) -> Schema:
 class AmountForm(Form):
     """Bytes that a process moves."""
 
-    unit: Annotated[Size, Field(ge=0)] = 0
+    unit: Size = 0
     """For each of its units, such as `8kB`."""
-    process: Annotated[Size, Field(ge=0)] = 0
+    process: Size = 0
     """Whatever its units."""
 
 
