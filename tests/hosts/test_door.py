@@ -1,5 +1,6 @@
 """The door of a host, over loopback: who proves to know the token, who does not, and strangers by the hundred."""
 
+import asyncio
 import json
 import socket
 import threading
@@ -48,6 +49,13 @@ def test_who_knows_the_token_gets_in_and_nothing_of_what_follows_is_lost():
         while not found and time.monotonic() < deadline:
             time.sleep(0.01)
         assert found[0].recv(100) == b"payload"
+
+
+def test_a_notebook_may_enter():
+    async def cell():
+        test_who_knows_the_token_gets_in_and_nothing_of_what_follows_is_lost()
+
+    asyncio.run(cell())
 
 
 def test_without_the_token_nobody_gets_in():

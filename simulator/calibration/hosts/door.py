@@ -10,6 +10,9 @@ import re
 import resource
 import socket
 from collections import deque
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from simulator.base.errors import CalibrationError
 
@@ -23,6 +26,7 @@ CROWDED_S = 0.05
 """How long to wait where the system has no room for another connection."""
 MAX_LINE_BYTES = 1024
 
+T = TypeVar("T")
 Message = dict[str, object]
 """What a side says, of which nothing but the names is sure."""
 
@@ -37,7 +41,13 @@ def admitted(server: socket.socket, token: str, *, limit_s: float) -> socket.soc
     Nobody is waited for: many are heard at once, each for a short time.
     """
     server.settimeout(0.0)
-    return asyncio.run(_first(server, token, limit_s))
+    return _done(_first(server, token, limit_s))
+
+
+def _done(work: Coroutine[Any, Any, T]) -> T:
+    """What some work comes to, in a thread of its own: a notebook runs a loop already."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
 
 
 async def _first(server: socket.socket, token: str, limit_s: float) -> socket.socket | None:
@@ -96,7 +106,7 @@ def prove(connection: socket.socket, token: str, *, timeout_s: float) -> None:
             await _prove(connection, token, listens=False)
 
     try:
-        asyncio.run(proved())
+        _done(proved())
     except (TimeoutError, ConnectionError) as error:
         raise PeerError(f"the other host: no answer within {timeout_s:g} s") from error
     connection.settimeout(None)
