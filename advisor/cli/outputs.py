@@ -1,8 +1,10 @@
 """What commands write: looked at before they begin, and what was computed kept somewhere if it fails at the end."""
 
+import json
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -242,7 +244,7 @@ def finish(
         page = isinstance(text, blocks.Page)
         said = {"Report": str(output / "report.html")} if page else f"model written to {output}"
     tell = partial(show, result, text, said if isinstance(said, Mapping) else {}, form=form)
-    with nothing_lost(tell):
+    with nothing_lost(result, tell):
         signs.say("writing results")
         if write is not None and output is not None:
             write(output)
@@ -278,11 +280,27 @@ def show(result: Any, text: "Shown", written: Mapping[str, str] | None = None, *
 
 
 @contextmanager
-def nothing_lost(show: Callable[[], None]) -> Iterator[None]:
-    """Write results; if that fails, show them all the same as the command does when all went well."""
+def nothing_lost(result: Any, show: Callable[[], None]) -> Iterator[None]:
+    """Write results; if that fails, show them all the same, keep elsewhere what `--json` prints, and say where.
+
+    `show`: prints the result as the command does when all went well.
+    """
     try:
         yield
     except ApportionError as error:
         show()
+        kept = _kept_elsewhere(result)
+        said = "what was computed is on standard output" + (f", and as JSON in {kept}" if kept is not None else "")
         kind = WriteError if type(error) is ApportionError else type(error)
-        raise kind([*error.lines, "what was computed is on standard output"]) from error
+        raise kind([*error.lines, said]) from error
+
+
+def _kept_elsewhere(result: object) -> Path | None:
+    """A file among the temporary ones; None if nothing can be written there either."""
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="apportion-", suffix=".json", delete=False) as stream:
+            json.dump(asked.document_of(result), stream, indent=1, allow_nan=False)
+            stream.write("\n")
+        return Path(stream.name)
+    except OSError:
+        return None

@@ -45,7 +45,7 @@ def calibrated(output: Path | None, *, budget: str, seed: int) -> tuple["models.
         store=characterisation.runs_beside(output),
         on_progress=of_time_here(budget_s, "calibration"),
     )
-    with nothing_lost(lambda: show(model.to_dict(), _shown(model))):
+    with nothing_lost(model.to_dict(), lambda: show(model.to_dict(), _shown(model))):
         calibration.save_resource_model(model, path)
     return model, path
 

@@ -304,17 +304,25 @@ TO_WRITE = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "form"), [("simulate", []), ("advise", ["--json"])])
-def test_a_result_that_cannot_be_written_is_told(tmp_path, name, form):
+def test_a_result_that_cannot_be_written_is_told_and_kept(tmp_path, monkeypatch, name, form):
     """Results of ours, but a folder stands where the page is to go, which no look at the outside can see."""
     command, page = TO_WRITE[name], tmp_path / "out" / "report.html"
     assert apportion_here(*command, "-o", tmp_path / "out").returncode == 0
     page.unlink()
     page.mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "elsewhere"))
     ran = apportion(*command, *form, "-o", tmp_path / "out")
     assert ran.returncode == 1
     assert "report.html: is a directory" in ran.stderr
-    assert "what was computed is on standard output" in ran.stderr
-    assert json.loads(ran.stdout)["command"] == name if form else len(ran.stdout) > 300
+    (kept,) = (tmp_path / "elsewhere").glob("apportion-*.json")
+    assert f"what was computed is on standard output, and as JSON in {kept}" in ran.stderr
+    document = json.loads(kept.read_text())
+    assert document["command"] == name
+    if form:
+        assert json.loads(ran.stdout) == document
+    else:
+        assert len(ran.stdout) > 300
 
 
 DOCUMENTS = {
