@@ -111,13 +111,14 @@ def list_runs(path: str | Path, *, application: str | None = None, version: str 
     for key, text in rows:
         place = f"{path}: run {key}"
         try:
+            document = files.parse_json(str(text), place)
             with in_file(place):
-                found.append(read(RunRecord, files.parse_json(str(text), place)))
+                found.append(read(RunRecord, document))
             faults += found[-1].check(place)
         except ScenarioError as error:
             faults += error.lines
     if faults:
-        raise ScenarioError(faults[:MAX_FAULTS])
+        raise ScenarioError(list(dict.fromkeys(faults))[:MAX_FAULTS])
     return [one for one in found if application in {None, one.application} and version in {None, one.version}]
 
 

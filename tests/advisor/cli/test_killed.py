@@ -177,7 +177,8 @@ def test_advise(tmp_path, whole_advice, seed, by):
     long = advice_of(tmp_path)
     ended(long, seed, by)
     before = searched(tmp_path / "out")
-    runs = sum(found["shape"][0] * found["shape"][1] for found in before)
+    shapes = [found["runs"]["makespan_ticks"]["shape"] for found in before]
+    runs = sum(configurations * replications for configurations, replications in shapes)
     said = long.to_end()
     assert f"{runs} runs were simulated before and are not again" in said
     assert advised(tmp_path) == whole_advice
