@@ -5,6 +5,7 @@ import json
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
 import pytest
@@ -55,7 +56,8 @@ def test_a_notebook_may_enter():
     async def cell():
         test_who_knows_the_token_gets_in_and_nothing_of_what_follows_is_lost()
 
-    asyncio.run(cell())
+    with ThreadPoolExecutor(1) as own:  # other tests may leave a loop in this thread
+        own.submit(asyncio.run, cell()).result()
 
 
 def test_without_the_token_nobody_gets_in():
