@@ -31,7 +31,7 @@ def check_one_subject(table: Table) -> None:
     said = {name: sorted(set(table.text(name))) for name in table.names if name not in RUNS and not name.endswith("_s")}
     if several := {name: values for name, values in said.items() if len(values) > 1}:
         found = "; ".join(f"{name} is {some_names(values)}" for name, values in several.items())
-        example = ",".join(f"{name}={values[-1]}" for name, values in several.items())
+        example = ",".join(f"{name}={table.text(name)[0]}" for name in several)  # of a row that is there
         raise ScenarioError(f"{table.place}: it has several subjects ({found}); choose one: --only {example}")
 
 

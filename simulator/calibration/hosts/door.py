@@ -63,7 +63,7 @@ async def _first(server: socket.socket, token: str, limit_s: float) -> socket.so
 
 
 async def _welcome(server: socket.socket, token: str, proved: asyncio.Queue[socket.socket]) -> None:
-    """Hear whoever comes; where there is no room, the oldest guest has had time enough."""
+    """Hear whoever connects; where there is no room for another one, the oldest connection is closed."""
     guests = deque[asyncio.Task[None]]()
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     most = MAX_GUESTS if limit == resource.RLIM_INFINITY else max(1, min(MAX_GUESTS, limit // 4))

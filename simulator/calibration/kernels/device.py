@@ -68,9 +68,10 @@ def on_device(kernel: SizedKernel, device: str) -> SizedKernel:
     Raises ScenarioError if it is none of `KERNELS`, or adds products of panels.
     """
     name = kernel.name.partition(MARK)[0]
-    if name not in KERNELS or kernel.depth is not None:
-        what = f"kernel {name}" if name not in KERNELS else "depth"
-        raise ScenarioError(f"{what}: it is not measured on GPUs, {' and '.join(KERNELS)} are; else give --command")
+    if name not in KERNELS:
+        raise ScenarioError(f"kernel {name}: GPUs run {' and '.join(KERNELS)} only; take one, or give --command")
+    if kernel.depth is not None:
+        raise ScenarioError("depth: products of panels are not added on GPUs; leave it out, or give --command")
     make = KERNELS[name]
     return replace(kernel, prepare=lambda rows: make(cupy_on(device), rows, kernel.columns or rows), least=1)
 

@@ -18,7 +18,7 @@ from tests.support.command_line import apportion_here, check_refused
 
 STAND_IN = Path(__file__).parents[2] / "support" / "gpu_stand_in"
 CPU = max(os.sched_getaffinity(0))
-KERNEL_S = 0.002
+KERNEL_S, BACK_S = 0.002, 0.001
 
 
 @pytest.fixture
@@ -45,9 +45,15 @@ def test_kernels_give_what_they_give_on_a_core(kernel):
     assert device.on_device(kernel, "gpu1").least == 1
 
 
-@pytest.mark.parametrize("kernel", [sized_kernel("fft"), panel_kernel("dgemm", 64, 8)])
-def test_other_kernels_are_refused(kernel):
-    with pytest.raises(ScenarioError, match="not measured on GPUs, dgemm and stencil are; else give --command"):
+@pytest.mark.parametrize(
+    ("kernel", "said"),
+    [
+        (sized_kernel("fft"), "kernel fft: GPUs run dgemm and stencil only; take one, or give --command"),
+        (panel_kernel("dgemm", 64, 8), "depth: products of panels are not added on GPUs; leave it out"),
+    ],
+)
+def test_other_kernels_are_refused(kernel, said):
+    with pytest.raises(ScenarioError, match=said):
         device.on_device(kernel, "gpu0")
 
 
@@ -56,6 +62,7 @@ def test_a_kernel_is_measured_by_the_clock_within_the_memory_of_its_gpu(tmp_path
     options = {"columns": 256, "cpu": CPU, "time_cap_s": 0.2, "store": tmp_path / "points.json"}
     with RealSource.of_kernel("dgemm", device="gpu1", **options) as source:
         assert source.smallest == panel_kernel("dgemm", 256).size(1)
+        assert min(source.panel_sizes) == source.smallest  # a GPU takes as long for one row as for some hundred
         point = source.measure(source.smallest)
         assert point.n == 1
         assert all(sample.cpu_s == sample.wall_s >= KERNEL_S for sample in point.samples)
@@ -95,6 +102,9 @@ def test_copies_to_and_from_a_gpu_become_a_link_each(tmp_path, monkeypatch):
     rows = Path("pcie.csv").read_text().splitlines()
     assert rows[0] == "direction,pinned,bytes,time_s"
     assert {line.rsplit(",", 2)[0] for line in rows[1:]} == {"h2d,0", "h2d,1", "d2h,0", "d2h,1"}
+    cells = [line.split(",") for line in rows[1:]]
+    into, out = (np.median([float(cell[3]) for cell in cells if cell[0] == way]) for way in ("h2d", "d2h"))
+    assert into < BACK_S <= out
     assert not list(Path().glob("*.partial"))
 
 

@@ -13,6 +13,8 @@ import numpy as np
 FAILS = os.environ.get("STAND_IN_GPU", "")
 KERNEL_S = 0.002
 """What each product and sweep takes, so that the clock is seen to count and not the processor."""
+BACK_S = 0.001
+"""What each copy back takes, so that directions are told apart."""
 asked = []
 """What was started and not waited for."""
 
@@ -22,6 +24,7 @@ class Array(np.ndarray):
         self[...] = host
 
     def get(self, out):
+        time.sleep(BACK_S)
         out[...] = self
 
 
